@@ -1,0 +1,99 @@
+//! The five mechanisms of PETRA, each a switch of its own.
+
+use std::time::Duration;
+
+use super::options::Entry;
+
+/// Which mechanisms are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mechanisms {
+    /// Section 4.1.1: ssthresh from the ACK rate.
+    pub initial_ssthresh: bool,
+    /// Section 4.1.2: slow start by the use of the path.
+    pub faster_start: bool,
+    /// Section 4.2.2: retransmission before the third duplicate ACK.
+    pub faster_retransmission: bool,
+    /// Section 4.2.3: a loss reduces only when the RTT confirms congestion.
+    pub best_recovery: bool,
+    /// Section 4.3.3: a timeout reduces only when the RTT confirms congestion.
+    pub timeout_reaction: bool,
+}
+
+impl Mechanisms {
+    /// All five.
+    pub const ALL: Self = Self::every(true);
+
+    /// None of them.
+    pub const NONE: Self = Self::every(false);
+
+    const fn every(on: bool) -> Self {
+        Self {
+            initial_ssthresh: on,
+            faster_start: on,
+            faster_retransmission: on,
+            best_recovery: on,
+            timeout_reaction: on,
+        }
+    }
+
+    /// Their place in a table of options.
+    pub(crate) fn entries(&mut self) -> [Entry<'_>; 5] {
+        [
+            Entry {
+                key: "initial_ssthresh",
+                help: "ssthresh from the ACK rate (4.1.1)",
+                value: &mut self.initial_ssthresh,
+            },
+            Entry {
+                key: "faster_start",
+                help: "slow start by the use of the path (4.1.2)",
+                value: &mut self.faster_start,
+            },
+            Entry {
+                key: "faster_retransmission",
+                help: "lower packet threshold on long paths (4.2.2)",
+                value: &mut self.faster_retransmission,
+            },
+            Entry {
+                key: "best_recovery",
+                help: "losses reduce only under congestion (4.2.3)",
+                value: &mut self.best_recovery,
+            },
+            Entry {
+                key: "timeout_reaction",
+                help: "timeouts reduce only under congestion (4.3.3)",
+                value: &mut self.timeout_reaction,
+            },
+        ]
+    }
+}
+
+impl Default for Mechanisms {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+/// Section 4.2.2: the smallest count of duplicate ACKs for which
+/// `LastRTT x (4 - count) > Timeout`. The left side shrinks as the count grows, so that the first
+/// duplicate ACK decides: the threshold is 1, or the transport's own.
+pub(crate) fn faster_retransmission(last_rtt: Duration, timeout: Duration) -> Option<u64> {
+    (1..3)
+        .find(|count| last_rtt.saturating_mul(4 - count) > timeout)
+        .map(u64::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_duplicate_ack_decides() {
+        let seconds = Duration::from_secs;
+        // 2 x 3 = 6, 2 x 2 = 4
+        assert_eq!(faster_retransmission(seconds(2), seconds(5)), Some(1));
+        assert_eq!(faster_retransmission(seconds(2), seconds(6)), None);
+        assert_eq!(faster_retransmission(Duration::MAX, seconds(6)), Some(1));
+        assert_eq!(faster_retransmission(Duration::ZERO, Duration::ZERO), None);
+    }
+}

@@ -1,0 +1,175 @@
+//! Whether a queue stands in the path.
+//!
+//! A single round trip says little: ACKs may be held back, bunched or jittered.
+//! The minimum over a stretch of time tells a queue that never empties from all
+//! that comes and goes.
+
+use std::time::Duration;
+
+use super::super::controller::{Ack, Time};
+use super::rounds::Recent;
+
+/// Least delay that is worth draining, as a part of the minimum RTT: below, the
+/// measure's own noise is of the same size.
+const WORTH_DRAINING: u32 = 48;
+
+/// Least delay that explains a loss, as a part of the minimum RTT: RFC 9406
+/// section 4.2 has the same. A link whose delay varies by less loses packets for
+/// other reasons.
+const EXPLAINS_LOSS: u32 = 8;
+
+/// Least delay taken for a queue: the granularity of timers (RFC 9002 section
+/// 6.1.2).
+const GRANULARITY: Duration = Duration::from_millis(1);
+
+/// Datagrams that may wait without being taken for a queue: one that is being
+/// transmitted and one behind it.
+const DATAGRAMS: f64 = 2.0;
+
+/// RTT samples without which a minimum says nothing: half of `N_RTT_SAMPLE` of
+/// RFC 9406 section 4.3, as two minima are looked at.
+const ENOUGH_SAMPLES: u32 = 4;
+
+/// The RTTs of a stretch of time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    began: Time,
+    samples: u32,
+    least: Duration,
+    /// The largest of what was least in each bunch of ACKs: that those of a bunch
+    /// differ is not the path's jitter.
+    most: Duration,
+    bunch_began: Time,
+    bunch_least: Duration,
+}
+
+impl Stretch {
+    fn add(&mut self, now: Time, latest: Duration) {
+        if self.samples == 0 {
+            self.least = latest;
+            self.bunch_least = latest;
+            self.bunch_began = now;
+        } else if now.saturating_sub(self.bunch_began) >= GRANULARITY {
+            self.most = self.most.max(self.bunch_least);
+            self.bunch_least = latest;
+            self.bunch_began = now;
+        }
+        self.least = self.least.min(latest);
+        self.bunch_least = self.bunch_least.min(latest);
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    fn range(&self) -> Duration {
+        self.most.saturating_sub(self.least)
+    }
+}
+
+/// The least RTT of the stretch under way and of the one before.
+#[derive(Clone, Copy, Debug, Default)]
+struct Minimum {
+    now: Stretch,
+    before: Option<Duration>,
+}
+
+impl Minimum {
+    /// Returns the stretch that this ACK ends.
+    fn on_ack(&mut self, ack: &Ack, length: Duration) -> Option<Stretch> {
+        let over =
+            ack.now.saturating_sub(self.now.began) >= length && self.now.samples >= ENOUGH_SAMPLES;
+        let ended = over.then_some(self.now);
+        if let Some(ended) = ended {
+            self.before = Some(ended.least);
+            self.now = Stretch {
+                began: ack.now,
+                ..Stretch::default()
+            };
+        }
+        self.now.add(ack.now, ack.rtt.latest);
+        ended
+    }
+
+    /// By how much it exceeds the path's; zero until there is a stretch to look
+    /// back on.
+    fn excess(&self, base: Duration) -> Duration {
+        self.before.map_or(Duration::ZERO, |before| {
+            before.min(self.now.least).saturating_sub(base)
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queue {
+    round: Minimum,
+    part: Minimum,
+    /// In seconds: the least RTT of the last rounds, and the least range of RTTs
+    /// within one of them.
+    floor: Recent,
+    range: Recent,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            round: Minimum::default(),
+            part: Minimum::default(),
+            floor: Recent::least(),
+            range: Recent::least(),
+        }
+    }
+}
+
+impl Queue {
+    pub(super) fn on_ack(&mut self, ack: &Ack) {
+        self.part.on_ack(ack, ack.rtt.min / 4);
+        if let Some(round) = self.round.on_ack(ack, ack.rtt.smoothed) {
+            self.floor.end_round();
+            self.range.end_round();
+            self.floor.add(round.least.as_secs_f64());
+            self.range.add(round.range().as_secs_f64());
+        }
+    }
+
+    /// The RTT of the path without a queue: the minimum, or where the delay jitters
+    /// what is usual at its best. A minimum is the luck of one packet in thousands,
+    /// and no round trip comes near it again. How far luck goes is told by the
+    /// calmest of the last rounds; a queue, which is calm, does not count as jitter.
+    pub(super) fn base(&self, min_rtt: Duration) -> Duration {
+        let (Some(floor), Some(range)) = (self.floor.get(), self.range.get()) else {
+            return min_rtt;
+        };
+        let luck = (floor - min_rtt.as_secs_f64()).clamp(0.0, range);
+        min_rtt + Duration::from_secs_f64(luck)
+    }
+
+    /// Whether no packet of the last round trip passed without waiting for so long
+    /// that it is worth draining. `rate` is the estimate, in bytes per second.
+    pub(super) fn stands(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
+        let limit = limit(min_rtt, WORTH_DRAINING, datagram, rate);
+        self.round.excess(self.base(min_rtt)) > limit
+    }
+
+    /// The same, for so long that it explains a loss.
+    pub(super) fn explains_loss(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
+        let limit = limit(min_rtt, EXPLAINS_LOSS, datagram, rate);
+        self.round.excess(self.base(min_rtt)) > limit
+    }
+
+    /// Whether a queue builds: the test of slow start, where to wait for a whole
+    /// round trip is to double once more. The threshold is that of RFC 9406
+    /// section 4.2.
+    pub(super) fn builds(&self, min_rtt: Duration) -> bool {
+        let limit = (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16));
+        self.part.excess(self.base(min_rtt)) >= limit
+    }
+}
+
+/// The delay from which on a queue is one.
+fn limit(min_rtt: Duration, part: u32, datagram: f64, rate: f64) -> Duration {
+    let transmission = Duration::try_from_secs_f64(DATAGRAMS * datagram / rate);
+    (min_rtt / part)
+        .max(GRANULARITY)
+        .max(transmission.unwrap_or(Duration::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,537 @@
+use super::super::events::{ack, loss, ms, pto, rtt, settings, DATAGRAM, INITIAL};
+use super::judge::{Decision, Why};
+use super::*;
+
+fn with(change: impl Fn(&mut PetraConfig)) -> Petra {
+    let mut config = PetraConfig::default();
+    change(&mut config);
+    Petra::new(config, settings())
+}
+
+fn without(mechanism: impl Fn(&mut Mechanisms)) -> Petra {
+    with(|config| mechanism(&mut config.mechanisms))
+}
+
+fn petra() -> Petra {
+    with(|_| ())
+}
+
+/// A datagram acknowledged at `now`, `latest` after it left.
+fn measured(now: u64, latest: u64) -> Ack {
+    let sent = ms(now - latest);
+    Ack {
+        first_sent: sent,
+        last_sent: sent,
+        rtt: rtt(latest, latest),
+        ..ack(now, DATAGRAM)
+    }
+}
+
+/// A datagram every 9 ms: 133 333 bytes a second, 12 000 in 90 ms.
+fn flow(petra: &mut Petra, from: u64, to: u64, latest: u64) {
+    for now in (from..to).step_by(9) {
+        petra.on_ack(&measured(now, latest));
+    }
+}
+
+/// In congestion avoidance, with a window of 20 000 bytes.
+fn steady(mut petra: Petra) -> Petra {
+    flow(&mut petra, 1_000, 2_000, 90);
+    petra.window.set(20_000.0);
+    petra.window.set_ssthresh(13_200.0);
+    petra
+}
+
+/// With a queue of 20 ms. At this rate two datagrams would wait for 18: so it is
+/// tenfold.
+fn queued(mut petra: Petra) -> Petra {
+    petra.config.drain = false;
+    for now in 1_000..2_000 {
+        let latest = if now < 1_200 { 90 } else { 110 };
+        petra.on_ack(&measured(now, latest));
+    }
+    petra.window.set(130_000.0);
+    petra.window.set_ssthresh(120_000.0);
+    assert!(petra.queue_explains_loss());
+    petra
+}
+
+fn assert_near(left: f64, right: f64) {
+    assert!((left / right - 1.0).abs() < 1e-3, "{left} is not {right}");
+}
+
+fn reduction(decision: Decision) -> f64 {
+    match decision {
+        Decision::Reduce(target) => target,
+        Decision::Keep(why) => panic!("kept: {why:?}"),
+    }
+}
+
+mod target {
+    use super::*;
+
+    #[test]
+    fn it_is_the_bdp_and_a_datagram() {
+        let petra = steady(petra());
+        assert_near(petra.ssthresh_target().unwrap(), 12_000.0 + 1_200.0);
+    }
+
+    #[test]
+    fn it_allows_for_acks_in_bunches() {
+        let mut bunched = petra();
+        // Three datagrams at a time, 27 ms apart: the same rate.
+        for now in (1_000..3_000).step_by(27) {
+            for _ in 0..3 {
+                bunched.on_ack(&measured(now, 90));
+            }
+        }
+        assert_near(bunched.ssthresh_target().unwrap(), 12_000.0 + 3_600.0);
+        bunched.config.ack_allowance = false;
+        assert_near(bunched.ssthresh_target().unwrap(), 12_000.0 + 1_200.0);
+    }
+
+    #[test]
+    fn acks_alone_at_most_double_it() {
+        let mut petra = steady(petra());
+        petra.on_ack(&Ack {
+            bytes: 1_000_000,
+            ..measured(2_009, 90)
+        });
+        assert_near(petra.ssthresh_target().unwrap(), 24_000.0);
+    }
+
+    #[test]
+    fn there_is_none_before_an_estimate() {
+        assert_eq!(petra().ssthresh_target(), None);
+    }
+}
+
+mod on_loss {
+    use super::*;
+
+    #[test]
+    fn without_a_queue_the_link_lost_it() {
+        let mut petra = steady(petra());
+        assert_eq!(petra.judge_loss(&loss(2_000)), Decision::Keep(Why::NoQueue));
+        petra.on_loss(&loss(2_000));
+        assert_eq!(petra.window(), 20_000);
+        assert_eq!(petra.phase(ms(2_000)), Phase::CongestionAvoidance);
+    }
+
+    #[test]
+    fn under_a_queue_it_is_congestion() {
+        let mut petra = queued(petra());
+        // 1200 bytes a millisecond: 108 000 in 90 ms, and a datagram.
+        let target = reduction(petra.judge_loss(&loss(2_000)));
+        assert_near(target, 109_200.0);
+        petra.on_loss(&loss(2_000));
+        assert_eq!(petra.window(), target as u64);
+        assert_eq!(petra.ssthresh(), Some(target as u64));
+        assert_eq!(petra.metrics().last_reduction, Some(Reduction::Loss));
+        assert_eq!(petra.phase(ms(2_000)), Phase::Recovery);
+    }
+
+    #[test]
+    fn a_short_queue_is_drained_but_explains_no_loss() {
+        let mut petra = queued(petra());
+        for now in 2_000..2_300 {
+            petra.on_ack(&measured(now, 95));
+        }
+        assert!(petra.queue_stands());
+        assert_eq!(petra.judge_loss(&loss(2_300)), Decision::Keep(Why::NoQueue));
+    }
+
+    #[test]
+    fn it_leaves_seven_tenths_at_least() {
+        let mut petra = queued(petra());
+        petra.window.set(200_000.0);
+        assert_near(reduction(petra.judge_loss(&loss(2_000))), 140_000.0);
+    }
+
+    #[test]
+    fn it_never_raises_the_window() {
+        let mut petra = queued(petra());
+        petra.window.set(50_000.0);
+        assert_eq!(reduction(petra.judge_loss(&loss(2_000))), 50_000.0);
+    }
+
+    #[test]
+    fn a_recovery_period_answers_all_that_left_before_it() {
+        let mut petra = queued(petra());
+        petra.on_loss(&loss(2_000));
+        let further = Loss {
+            now: ms(2_080),
+            last_sent: ms(2_000),
+            ..loss(2_080)
+        };
+        assert_eq!(petra.judge_loss(&further), Decision::Keep(Why::Answered));
+    }
+
+    #[test]
+    fn heavy_losses_are_congestion_even_without_a_queue() {
+        let mut petra = steady(petra());
+        petra.on_loss(&Loss {
+            bytes: 10 * DATAGRAM,
+            ..loss(2_000)
+        });
+        // To the BDP of 12 000, but not below 0.7 x 20 000.
+        assert_eq!(petra.window(), 14_000);
+    }
+
+    #[test]
+    fn before_any_estimate_few_losses_are_kept_and_many_halve() {
+        let mut petra = petra();
+        let first = Loss {
+            rtt: None,
+            ..loss(100)
+        };
+        assert_eq!(petra.judge_loss(&first), Decision::Keep(Why::Unmeasured));
+        petra.on_loss(&Loss {
+            bytes: 3 * DATAGRAM,
+            ..first
+        });
+        assert_eq!(petra.window(), INITIAL / 2);
+    }
+
+    #[test]
+    fn off_every_loss_reduces_to_the_estimate() {
+        let petra = steady(without(|on| on.best_recovery = false));
+        assert_near(reduction(petra.judge_loss(&loss(2_000))), 13_200.0);
+    }
+
+    #[test]
+    fn off_a_loss_before_any_estimate_halves() {
+        let petra = without(|on| on.best_recovery = false);
+        assert_eq!(reduction(petra.judge_loss(&loss(100))), 6_000.0);
+    }
+}
+
+mod on_spurious_loss {
+    use super::*;
+
+    fn spurious(whole_event: bool) -> SpuriousLoss {
+        SpuriousLoss {
+            now: ms(2_050),
+            packets: 1,
+            whole_event,
+        }
+    }
+
+    #[test]
+    fn when_all_were_the_reduction_is_undone() {
+        let mut petra = queued(petra());
+        petra.on_loss(&loss(2_000));
+        petra.on_spurious_loss(&spurious(false));
+        assert!(petra.window() < 130_000);
+        petra.on_spurious_loss(&spurious(true));
+        assert_eq!(petra.window(), 130_000);
+        assert_eq!(petra.ssthresh(), Some(120_000));
+    }
+
+    #[test]
+    fn a_drain_is_no_loss_to_undo() {
+        let mut petra = queued(petra());
+        petra.on_loss(&loss(2_000));
+        petra.act(Decision::Reduce(100_000.0), ms(2_200), Reduction::Queue);
+        petra.on_spurious_loss(&spurious(true));
+        assert_eq!(petra.window(), 100_000);
+    }
+
+    #[test]
+    fn off_nothing_is_undone() {
+        let mut petra = queued(with(|config| config.undo = false));
+        petra.on_loss(&loss(2_000));
+        let reduced = petra.window();
+        petra.on_spurious_loss(&spurious(true));
+        assert_eq!(petra.window(), reduced);
+    }
+}
+
+mod on_pto {
+    use super::*;
+
+    fn nth(count: u32) -> Pto {
+        Pto {
+            count,
+            ..pto(2_200)
+        }
+    }
+
+    #[test]
+    fn the_first_is_a_probe() {
+        let petra = queued(petra());
+        assert_eq!(petra.judge_pto(&nth(1)), Decision::Keep(Why::TailProbe));
+    }
+
+    #[test]
+    fn the_second_is_congestion_where_a_queue_stood() {
+        let mut petra = queued(petra());
+        petra.on_pto(&nth(2));
+        assert_near(petra.window.bytes(), 109_200.0);
+        assert_eq!(petra.metrics().last_reduction, Some(Reduction::Pto));
+    }
+
+    #[test]
+    fn and_a_silent_link_where_none_did() {
+        let petra = steady(petra());
+        assert_eq!(petra.judge_pto(&nth(2)), Decision::Keep(Why::NoQueue));
+    }
+
+    #[test]
+    fn further_ones_are_answered() {
+        let petra = queued(petra());
+        assert_eq!(petra.judge_pto(&nth(3)), Decision::Keep(Why::Answered));
+    }
+
+    #[test]
+    fn before_any_round_trip_nothing_is_known() {
+        let mut petra = petra();
+        let blind = Pto {
+            rtt: None,
+            ..nth(2)
+        };
+        assert_eq!(petra.judge_pto(&blind), Decision::Keep(Why::Unmeasured));
+        petra.on_pto(&blind);
+        assert_eq!(petra.window(), INITIAL);
+    }
+
+    #[test]
+    fn off_it_is_what_rfc_9002_has() {
+        let petra = queued(without(|on| on.timeout_reaction = false));
+        assert_eq!(petra.judge_pto(&nth(2)), Decision::Keep(Why::Off));
+    }
+}
+
+mod in_slow_start {
+    use super::*;
+
+    #[test]
+    fn it_ends_when_a_queue_builds() {
+        let mut petra = petra();
+        flow(&mut petra, 1_000, 1_153, 90);
+        assert_eq!(petra.ssthresh(), None);
+        flow(&mut petra, 1_153, 1_306, 110);
+        assert_near(petra.ssthresh().unwrap() as f64, 13_200.0);
+        assert_eq!(petra.metrics().last_reduction, Some(Reduction::Queue));
+    }
+
+    #[test]
+    fn it_ends_when_delivery_no_longer_grows() {
+        let mut petra = petra();
+        flow(&mut petra, 1_000, 1_306, 90);
+        assert_eq!(petra.ssthresh(), None);
+        flow(&mut petra, 1_306, 1_603, 90);
+        assert_near(petra.ssthresh().unwrap() as f64, 13_200.0);
+    }
+
+    #[test]
+    fn a_random_loss_does_not_end_it() {
+        let mut petra = petra();
+        flow(&mut petra, 1_000, 1_153, 90);
+        let before = petra.window();
+        petra.on_loss(&loss(1_150));
+        assert_eq!(petra.window(), before);
+        assert_eq!(petra.ssthresh(), None);
+    }
+
+    #[test]
+    fn off_it_does_not_end_by_itself() {
+        let mut petra = without(|on| on.initial_ssthresh = false);
+        flow(&mut petra, 1_000, 1_153, 90);
+        flow(&mut petra, 1_153, 2_000, 110);
+        assert_eq!(petra.ssthresh(), None);
+    }
+
+    #[test]
+    fn growth_is_by_the_bytes_acknowledged_and_faster_with_room() {
+        let mut slow = without(|on| on.faster_start = false);
+        let mut fast = petra();
+        for petra in [&mut slow, &mut fast] {
+            petra.on_ack(&Ack {
+                bytes_in_flight: 2_400,
+                ..measured(1_000, 90)
+            });
+            assert_eq!(petra.window(), INITIAL + DATAGRAM);
+            petra.on_ack(&Ack {
+                bytes_in_flight: 2_400,
+                ..measured(1_009, 90)
+            });
+        }
+        assert_eq!(slow.window(), INITIAL + 2 * DATAGRAM);
+        // 12 000 / 2400 = 5, of which 3.
+        assert_eq!(fast.window(), INITIAL + 4 * DATAGRAM);
+    }
+
+    #[test]
+    fn the_window_is_at_most_twice_what_was_in_flight() {
+        let mut petra = petra();
+        petra.on_ack(&Ack {
+            bytes: 1_000_000,
+            ..measured(1_000, 90)
+        });
+        assert_eq!(petra.window(), 2 * INITIAL);
+        petra.on_sent(&Sent {
+            now: ms(1_001),
+            bytes: DATAGRAM,
+            bytes_in_flight: 50_000,
+        });
+        petra.on_ack(&Ack {
+            bytes: 1_000_000,
+            ..measured(1_002, 90)
+        });
+        assert_eq!(petra.window(), 100_000);
+    }
+}
+
+mod in_congestion_avoidance {
+    use super::*;
+
+    /// ACKs of a datagram each, at these milliseconds, all delayed by the queue:
+    /// when the window was drained.
+    fn drains(petra: &mut Petra, at: impl Iterator<Item = u64>) -> Vec<u64> {
+        let mut drains = Vec::new();
+        for now in at {
+            petra.on_ack(&measured(now, 100));
+            // A drain begins a recovery period.
+            if petra.window.answered(ms(now)) {
+                drains.push(now);
+            }
+        }
+        drains
+    }
+
+    #[test]
+    fn a_queue_is_drained_to_the_estimate_and_again_once_that_has_shown() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        let drains = drains(&mut petra, 2_000..2_400);
+        assert_eq!(drains[0], 2_000);
+        assert_near(petra.window.ssthresh().unwrap(), 109_200.0);
+        assert_eq!(petra.metrics().last_reduction, Some(Reduction::Queue));
+        // Three round trips of 100 ms end before the next, wherever they began.
+        assert!((2_201..=2_302).contains(&drains[1]), "{drains:?}");
+    }
+
+    #[test]
+    fn a_queue_that_rivals_keep_full_is_left_to_them() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        // With the drain, delivery falls to half.
+        let drains = drains(&mut petra, (2_000..2_800).step_by(2));
+        assert_eq!(drains, [2_000]);
+        let ack = measured(2_800, 100);
+        assert_eq!(petra.judge_queue(&ack), Decision::Keep(Why::Rivals));
+        assert!(petra.window.bytes() >= 130_000.0, "it is restored");
+    }
+
+    #[test]
+    fn nothing_grows_while_it_is_tested_whose_queue_it_is() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        drains(&mut petra, 2_000..2_001);
+        let drained = petra.window.bytes();
+        let ack = measured(2_150, 100);
+        assert!(petra.window.may_grow(&ack));
+        assert_eq!(petra.judge_queue(&ack), Decision::Keep(Why::Tested));
+        petra.on_ack(&ack);
+        assert_eq!(petra.window.bytes(), drained);
+    }
+
+    #[test]
+    fn a_drain_leaves_most_of_the_window() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        petra.window.set(1_000_000.0);
+        let decision = petra.judge_queue(&measured(2_000, 100));
+        assert_eq!(reduction(decision), 850_000.0);
+    }
+
+    #[test]
+    fn an_idle_application_fills_no_queue() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        let idle = Ack {
+            app_limited: true,
+            ..measured(2_000, 100)
+        };
+        assert_eq!(petra.judge_queue(&idle), Decision::Keep(Why::AppLimited));
+    }
+
+    #[test]
+    fn off_nothing_is_drained() {
+        let petra = queued(petra());
+        let decision = petra.judge_queue(&measured(2_000, 100));
+        assert_eq!(decision, Decision::Keep(Why::Off));
+    }
+
+    #[test]
+    fn without_a_queue_nothing_is_drained() {
+        let petra = steady(petra());
+        let decision = petra.judge_queue(&measured(2_000, 90));
+        assert_eq!(decision, Decision::Keep(Why::NoQueue));
+    }
+
+    #[test]
+    fn growth_is_a_datagram_a_window_and_doubles_when_quiet() {
+        for (probe, quiet, step) in [(true, 0, 1), (false, 20, 1), (true, 9, 2)] {
+            let mut petra = steady(with(|config| config.probe = probe));
+            petra.probe = Probe::default();
+            for _ in 0..quiet {
+                petra.probe.end_round(false, false);
+            }
+            petra.window.set(20_000.0);
+            petra.grow(&measured(2_000, 90));
+            // 1200 x 1200 / 20 000
+            assert_eq!(petra.window(), 20_000 + step * 72, "{probe} {quiet}");
+        }
+    }
+
+    #[test]
+    fn an_unused_window_does_not_grow() {
+        let mut petra = steady(petra());
+        let before = petra.window.bytes();
+        petra.on_ack(&Ack {
+            app_limited: true,
+            ..measured(2_000, 90)
+        });
+        assert_eq!(petra.window.bytes(), before);
+    }
+}
+
+#[test]
+fn persistent_congestion_forgets_the_path() {
+    let mut petra = queued(petra());
+    petra.on_loss(&loss(2_000));
+    petra.on_persistent_congestion(ms(2_000));
+    assert_eq!(petra.window(), 2 * DATAGRAM);
+    assert_eq!(petra.phase(ms(2_000)), Phase::SlowStart);
+    assert_eq!(petra.metrics().bandwidth_estimate, None);
+    assert!(!petra.queue_stands());
+    petra.on_spurious_loss(&SpuriousLoss {
+        now: ms(2_010),
+        packets: 1,
+        whole_event: true,
+    });
+    assert_eq!(petra.window(), 2 * DATAGRAM);
+}
+
+#[test]
+fn the_packet_threshold_follows_section_4_2_2() {
+    let petra = petra();
+    assert_eq!(petra.packet_threshold(&rtt(334, 90), ms(100)), Some(1));
+    assert_eq!(petra.packet_threshold(&rtt(333, 90), ms(100)), None);
+    let off = without(|on| on.faster_retransmission = false);
+    assert_eq!(off.packet_threshold(&rtt(334, 90), ms(100)), None);
+}
+
+#[test]
+fn the_first_round_trip_is_not_paced_and_later_ones_are() {
+    let mut petra = petra();
+    assert_eq!(petra.pacing_rate(), None);
+    petra.on_ack(&measured(1_000, 90));
+    // 2 x 13 200 / 0.09
+    assert_eq!(petra.pacing_rate(), Some(293_333));
+    let petra = steady(petra);
+    // 1.1 x 20 000 / 0.09
+    assert_eq!(petra.pacing_rate(), Some(244_444));
+}
