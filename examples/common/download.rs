@@ -1,0 +1,306 @@
+//! One download: what came, whether it is what the server has, where it goes.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{bail, ensure, Context, Result};
+use base64::prelude::{Engine, BASE64_STANDARD};
+use quiche::h3::{Header, NameValue};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+use url::Url;
+
+use super::body;
+
+/// A download, from its request to its last byte.
+pub(crate) struct Download {
+    pub(crate) url: Url,
+    /// Where its file goes, if it is to be kept, and what there is of it.
+    path: Option<PathBuf>,
+    partial: Option<NamedTempFile>,
+    status: Option<u16>,
+    length: Option<u64>,
+    bytes: u64,
+    check: Check,
+    digest: Option<String>,
+    begun: Option<Instant>,
+    last: Option<Instant>,
+    complete: bool,
+    verified: bool,
+    error: Option<String>,
+}
+
+/// How a body is verified, apart from its length.
+enum Check {
+    Nothing,
+    /// Both ends have the block that it repeats.
+    Generated,
+    /// The server sends a digest, before the body or after it.
+    Sha256(Sha256),
+}
+
+/// What the summary says about a download.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    pub(crate) url: String,
+    pub(crate) status: Option<u16>,
+    pub(crate) bytes: u64,
+    /// From the request to the last byte.
+    pub(crate) seconds: f64,
+    /// All of it came, and is what the server has: byte for byte, or by a digest.
+    pub(crate) verified: bool,
+    pub(crate) error: Option<String>,
+}
+
+impl Download {
+    /// A download of `url`, whose file goes to `path` if there is one.
+    pub(crate) fn new(url: Url, path: Option<PathBuf>) -> Download {
+        Download {
+            url,
+            path,
+            partial: None,
+            status: None,
+            length: None,
+            bytes: 0,
+            check: Check::Nothing,
+            digest: None,
+            begun: None,
+            last: None,
+            complete: false,
+            verified: false,
+            error: None,
+        }
+    }
+
+    /// The header section of its request, which goes out now.
+    pub(crate) fn request(&mut self, now: Instant) -> Vec<Header> {
+        self.begun = Some(now);
+        let path = &self.url[url::Position::BeforePath..url::Position::AfterQuery];
+        let authority = &self.url[url::Position::BeforeHost..url::Position::AfterPort];
+        [
+            (":method", "GET"),
+            (":scheme", "https"),
+            (":authority", authority),
+            (":path", path),
+            ("user-agent", concat!("petra/", env!("CARGO_PKG_VERSION"))),
+        ]
+        .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
+        .into()
+    }
+
+    /// Takes a header section of the response: the first, or the trailers.
+    /// Returns the length of the body when it is known.
+    pub(crate) fn headers(&mut self, list: &[Header], now: Instant) -> Result<Option<u64>> {
+        let field = |name: &str| {
+            let found = list.iter().find(|h| h.name() == name.as_bytes());
+            found.and_then(|h| std::str::from_utf8(h.value()).ok())
+        };
+        if let Some(digest) = field("content-digest").or(field("repr-digest")) {
+            self.digest = sha256_of(digest);
+        }
+        if self.status == Some(200) {
+            return Ok(None);
+        }
+        self.last = Some(now);
+        self.status = field(":status").and_then(|status| status.parse().ok());
+        match self.status {
+            Some(100..=199) => return Ok(None),
+            Some(200) => {}
+            Some(status) => bail!("the server answered {status}"),
+            None => bail!("the server answered without a status"),
+        }
+        self.length = field("content-length").and_then(|length| length.parse().ok());
+        let announced = field("trailer").is_some_and(|names| names.contains("digest"));
+        if field(body::FIELD.0) == Some(body::FIELD.1) {
+            self.check = Check::Generated;
+        } else if announced || self.digest.is_some() {
+            self.check = Check::Sha256(Sha256::new());
+        }
+        if let Some(path) = &self.path {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            let partial = NamedTempFile::new_in(folder);
+            self.partial = Some(partial.with_context(|| format!("cannot write {path:?}"))?);
+        }
+        Ok(self.length)
+    }
+
+    /// Takes the next bytes of the body.
+    pub(crate) fn data(&mut self, bytes: &[u8], now: Instant) -> Result<()> {
+        self.last = Some(now);
+        match &mut self.check {
+            Check::Nothing => {}
+            Check::Sha256(digest) => digest.update(bytes),
+            Check::Generated => {
+                let mut rest = bytes;
+                while !rest.is_empty() {
+                    let offset = self.bytes + (bytes.len() - rest.len()) as u64;
+                    let expected = body::generated(offset, rest.len());
+                    ensure!(rest.starts_with(expected), "wrong bytes after {offset}");
+                    rest = &rest[expected.len()..];
+                }
+            }
+        }
+        self.bytes += bytes.len() as u64;
+        if let (Some(file), Some(path)) = (&mut self.partial, &self.path) {
+            let written = file.write_all(bytes);
+            written.with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the end of the response. A download that is not whole, or not what
+    /// the server has, fails, and leaves no file.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        let length = self.length.unwrap_or(self.bytes);
+        ensure!(self.status == Some(200), "the server did not answer");
+        ensure!(
+            self.bytes == length,
+            "{} of {length} bytes came",
+            self.bytes
+        );
+        self.verified = match &self.check {
+            Check::Nothing => false,
+            Check::Generated => true,
+            Check::Sha256(ours) => {
+                let ours = BASE64_STANDARD.encode(ours.clone().finalize());
+                let theirs = self.digest.as_ref().context("the server sent no digest")?;
+                ensure!(
+                    ours == *theirs,
+                    "the digest is {ours}, the server's is {theirs}"
+                );
+                true
+            }
+        };
+        if let (Some(file), Some(path)) = (self.partial.take(), &self.path) {
+            let kept = file.persist(path);
+            kept.with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        self.complete = true;
+        Ok(())
+    }
+
+    /// Ends it without success. The first reason stands.
+    pub(crate) fn fail(&mut self, reason: impl ToString) {
+        self.partial = None;
+        self.error.get_or_insert_with(|| reason.to_string());
+    }
+
+    /// When it was requested, if it was.
+    pub(crate) fn begun(&self) -> Option<Instant> {
+        self.begun
+    }
+
+    /// When its last byte so far came.
+    pub(crate) fn last(&self) -> Option<Instant> {
+        self.last
+    }
+
+    /// Whether all of it came, and nothing is wrong with it.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// What became of it.
+    pub(crate) fn report(&self) -> Report {
+        let time = self.begun.zip(self.last);
+        Report {
+            url: self.url.to_string(),
+            status: self.status,
+            bytes: self.bytes,
+            seconds: time.map_or(0.0, |(begun, last)| (last - begun).as_secs_f64()),
+            verified: self.verified,
+            error: self.error.clone(),
+        }
+    }
+}
+
+/// The SHA-256 digest, in Base64, of a field such as
+/// `sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:` (RFC 9530, 2).
+fn sha256_of(field: &str) -> Option<String> {
+    let mut digests = field.split(',').map(str::trim);
+    let digest = digests.find_map(|digest| digest.strip_prefix("sha-256=:"))?;
+    Some(digest.strip_suffix(':')?.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A download whose response begins with these fields.
+    fn response(fields: &[(&str, &str)]) -> Download {
+        let url = Url::parse("https://localhost/x").unwrap();
+        let mut download = Download::new(url, None);
+        download.request(Instant::now());
+        download.headers(&section(fields), Instant::now()).unwrap();
+        download
+    }
+
+    fn section(fields: &[(&str, &str)]) -> Vec<Header> {
+        let header = |(name, value): &(&str, &str)| Header::new(name.as_bytes(), value.as_bytes());
+        fields.iter().map(header).collect()
+    }
+
+    /// What `finish` says after this body, in two parts, and these trailers.
+    fn end(mut download: Download, body: &[u8], trailers: &[(&str, &str)]) -> String {
+        let now = Instant::now();
+        let (first, second) = body.split_at(body.len() / 3);
+        let taken = download
+            .data(first, now)
+            .and_then(|()| download.data(second, now));
+        if !trailers.is_empty() {
+            download.headers(&section(trailers), now).unwrap();
+        }
+        let result = taken.and_then(|()| download.finish());
+        match result {
+            Ok(()) => format!("verified {}", download.report().verified),
+            Err(e) => e.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_generated_body_is_compared_byte_for_byte() {
+        let response = || {
+            response(&[
+                (":status", "200"),
+                body::FIELD,
+                ("content-length", "100000"),
+            ])
+        };
+        let body = body::generated(0, 65_536);
+        let mut body = [body, body::generated(65_536, 100_000 - 65_536)].concat();
+        assert_eq!(end(response(), &body, &[]), "verified true");
+        assert_eq!(
+            end(response(), &body[..99_999], &[]),
+            "99999 of 100000 bytes came"
+        );
+        body[70_000] ^= 1;
+        assert!(end(response(), &body, &[]).starts_with("wrong bytes"));
+    }
+
+    #[test]
+    fn a_digest_is_compared_before_or_after_the_body() {
+        // printf body | openssl dgst -sha256 -binary | base64
+        let right = (
+            "content-digest",
+            "md5=:x:, sha-256=:Iw2DWNyOiJC0xY3utikS7i8gNXrpKlzIYbmOaP4xrLU=:",
+        );
+        let wrong = (
+            "content-digest",
+            "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:",
+        );
+        let status = (":status", "200");
+        let announced = response(&[status, ("trailer", "content-digest")]);
+        assert_eq!(end(announced, b"body", &[right]), "verified true");
+        let announced = response(&[status, ("trailer", "content-digest")]);
+        assert!(end(announced, b"body", &[wrong]).starts_with("the digest is"));
+        let announced = response(&[status, ("trailer", "content-digest")]);
+        assert_eq!(end(announced, b"body", &[]), "the server sent no digest");
+        assert_eq!(
+            end(response(&[status, right]), b"body", &[]),
+            "verified true"
+        );
+        assert_eq!(end(response(&[status]), b"body", &[]), "verified false");
+    }
+}

@@ -1,0 +1,205 @@
+//! What both ends of a connection can be told on the command line, and the
+//! quiche configuration that follows from it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use boring::ssl::SslContextBuilder;
+use quiche::congestion_control::check;
+use quiche::BufFactory;
+
+/// Receive windows, in bytes, of a connection and of each of its streams. They
+/// never limit 1 Gbit/s over 100 ms (12.5 MB), not even while they are being
+/// opened again.
+const WINDOW: u64 = 48 << 20;
+
+/// The transport's options.
+#[derive(clap::Args)]
+pub(crate) struct Transport {
+    /// Congestion controller: ours (see the end of --help), or quiche's reno,
+    /// cubic and bbr2
+    #[arg(long, value_name = "NAME[:OPTIONS]", default_value = "petra")]
+    cc: String,
+
+    /// Options of the controller, which may also follow its name
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    cc_options: Option<String>,
+
+    /// Whether less room in the window than a datagram counts as none; off for
+    /// quiche's controllers and on for ours if not given
+    #[arg(long, value_name = "BOOL")]
+    silly_window_avoidance: Option<bool>,
+
+    /// Have cubic undo a reduction only for losses that proved spurious, as RFC
+    /// 9438 does; quiche's also does for few losses
+    #[arg(long)]
+    cubic_spurious_undo: bool,
+
+    /// Send as soon as the window allows, instead of when the pacer says
+    #[arg(long)]
+    no_pacing: bool,
+
+    /// Upper limit of the pacing rate in Mbit/s
+    #[arg(long, value_name = "MBIT", value_parser = clap::value_parser!(u32).range(1..))]
+    max_pacing_rate: Option<u32>,
+
+    /// Initial congestion window in packets
+    #[arg(long, value_name = "PACKETS", default_value_t = 10,
+          value_parser = clap::value_parser!(u16).range(2..=1000))]
+    initial_window: u16,
+
+    /// Largest UDP payload to send, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1350,
+          value_parser = clap::value_parser!(u16).range(1200..=65507))]
+    max_datagram_size: u16,
+
+    /// Give a connection up after this long without a packet
+    #[arg(long, value_name = "TIME", default_value = "30s",
+          value_parser = humantime::parse_duration)]
+    idle_timeout: Duration,
+
+    /// Write a qlog of every connection into this folder
+    #[arg(long, value_name = "DIR")]
+    qlog: Option<PathBuf>,
+
+    /// Append the TLS secrets to this file, for Wireshark
+    #[arg(long, value_name = "FILE")]
+    keylog: Option<PathBuf>,
+}
+
+impl Transport {
+    /// Whether packets wait for the pacer.
+    pub(crate) fn paced(&self) -> bool {
+        !self.no_pacing
+    }
+
+    /// Makes our controllers known to quiche and checks the one that was asked
+    /// for. The error says what is wrong with it, and what is accepted.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        petra::register();
+        let controller = self.controller();
+        let (name, options) = controller.split_once(':').unwrap_or((&controller, ""));
+        let of_quiche = check(name).is_ok() && !petra::catalogue::NAMES.contains(&name);
+        match (&self.cc_options, of_quiche) {
+            (Some(_), _) if self.cc.contains(':') => Err(
+                "options are given both behind the controller's name and in --cc-options".into(),
+            ),
+            (_, true) if !options.is_empty() => Err(format!("{name} takes no options")),
+            _ => check(&controller),
+        }
+    }
+
+    /// The controller's name with its options, as quiche takes it.
+    fn controller(&self) -> String {
+        match &self.cc_options {
+            Some(options) => format!("{}:{options}", self.cc),
+            None => self.cc.clone(),
+        }
+    }
+
+    /// A configuration for HTTP/3, with the certificates in `tls`.
+    pub(crate) fn config(&self, tls: SslContextBuilder) -> Result<quiche::Config> {
+        let version = quiche::PROTOCOL_VERSION;
+        let mut config = quiche::Config::with_boring_ssl_ctx_builder(version, tls)?;
+        config.set_cc_algorithm_name(&self.controller())?;
+        config.set_application_protos(quiche::h3::APPLICATION_PROTOCOL)?;
+        config.set_initial_congestion_window_packets(self.initial_window.into());
+        if let Some(on) = self.silly_window_avoidance {
+            config.set_silly_window_avoidance(on);
+        }
+        config.set_cubic_spurious_undo(self.cubic_spurious_undo);
+        config.enable_pacing(self.paced());
+        if let Some(rate) = self.max_pacing_rate {
+            config.set_max_pacing_rate(rate.into());
+        }
+        config.set_max_send_udp_payload_size(self.max_datagram_size.into());
+        config.set_max_idle_timeout(self.idle_timeout.as_millis() as u64);
+        config.set_initial_max_data(WINDOW);
+        config.set_max_connection_window(WINDOW);
+        config.set_max_stream_window(WINDOW);
+        config.set_initial_max_stream_data_bidi_local(WINDOW);
+        // Requests have no bodies here, and QPACK and control streams are small.
+        config.set_initial_max_stream_data_bidi_remote(1 << 16);
+        config.set_initial_max_stream_data_uni(1 << 16);
+        config.set_initial_max_streams_bidi(256);
+        config.set_initial_max_streams_uni(16);
+        config.set_disable_active_migration(true);
+        if self.keylog.is_some() {
+            config.log_keys();
+        }
+        if let Some(folder) = &self.qlog {
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the qlog folder {}", folder.display()))?;
+        }
+        Ok(config)
+    }
+
+    /// Starts the logs of a new connection, which is `role` (client or server).
+    pub(crate) fn log<F: BufFactory>(
+        &self,
+        conn: &mut quiche::Connection<F>,
+        role: &str,
+    ) -> Result<()> {
+        if let Some(path) = &self.keylog {
+            let file = OpenOptions::new().create(true).append(true).open(path);
+            let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+            conn.set_keylog(Box::new(file));
+        }
+        if let Some(folder) = &self.qlog {
+            let name = format!("{role}-{:?}", conn.source_id());
+            let log = LogFile::create(&folder.join(format!("{name}.sqlog")))?;
+            let level = quiche::QlogLevel::Extra;
+            let description = format!("congestion controller {}", self.controller());
+            conn.set_qlog_with_level(Box::new(log), name, description, level);
+        }
+        Ok(())
+    }
+}
+
+/// A file whose failure is reported once and disturbs nobody: a full disk ends
+/// the log, not the transfer.
+struct LogFile {
+    path: PathBuf,
+    file: Option<BufWriter<File>>,
+}
+
+impl LogFile {
+    fn create(path: &Path) -> Result<LogFile> {
+        let file = File::create_new(path);
+        let file = file.with_context(|| format!("cannot make the qlog {}", path.display()))?;
+        Ok(LogFile {
+            path: path.into(),
+            file: Some(BufWriter::new(file)),
+        })
+    }
+
+    fn attempt(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
+        let Some(file) = &mut self.file else { return };
+        if let Err(e) = write(file) {
+            let path = self.path.display();
+            eprintln!("the qlog {path} ends here, incomplete: {e}; the connection goes on");
+            self.file = None;
+        }
+    }
+}
+
+impl Write for LogFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.attempt(|file| file.write_all(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.attempt(|file| file.flush());
+        Ok(())
+    }
+}
+
+impl Drop for LogFile {
+    fn drop(&mut self) {
+        self.attempt(|file| file.flush());
+    }
+}

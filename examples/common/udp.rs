@@ -1,0 +1,271 @@
+//! UDP for quiche: packets leave when the pacer says, in as few system calls
+//! as the kernel allows (GSO), and arrive in batches (GRO, `recvmmsg`).
+//!
+//! quiche opens no socket and starts no timer. What a program owes it is to
+//! hand over every datagram that arrives ([`Udp::receive`]), to send what it
+//! produces ([`Udp::flush`]) and to come back in time ([`wait`]).
+
+use std::io::{self, IoSliceMut, Read};
+use std::net::{SocketAddr, UdpSocket};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use quiche::BufFactory;
+use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+
+/// The largest UDP payload, and so the largest batch of segments, in bytes.
+const LARGEST: usize = 65_507;
+
+/// Buffers read by one system call, each holding up to 64 coalesced datagrams.
+const BATCH: usize = 8;
+
+/// Batches that one connection sends before the socket is read again: ACKs
+/// waiting there may already allow more, or ask for less.
+const TURN: usize = 4;
+
+/// How early a packet may leave: by as much as quiche takes for the same time,
+/// and as a sleeping thread usually wakes late.
+const EARLY: Duration = Duration::from_micros(50);
+
+/// What is asked of the kernel for the socket's buffers, in bytes. It grants
+/// no more than `net.core.rmem_max` and `wmem_max`.
+const SOCKET_BUFFER: usize = 8 << 20;
+
+/// A UDP socket for QUIC connections.
+pub(crate) struct Udp {
+    socket: UdpSocket,
+    state: UdpSocketState,
+    local: SocketAddr,
+    paced: bool,
+    inbox: Vec<u8>,
+    outbox: Vec<u8>,
+    unsent: Option<Unsent>,
+}
+
+/// A batch in the outbox that the kernel had no room for.
+#[derive(Clone, Copy)]
+struct Unsent {
+    len: usize,
+    segment: usize,
+    info: quiche::SendInfo,
+}
+
+impl Udp {
+    /// A socket at `local`, for any number of peers, or for one: then the kernel
+    /// picks the local address, and reports a peer that nobody listens at. With
+    /// `paced` off, packets leave as soon as the congestion window lets them.
+    pub(crate) fn open(
+        local: SocketAddr,
+        peer: Option<SocketAddr>,
+        paced: bool,
+    ) -> io::Result<Udp> {
+        let socket = UdpSocket::bind(local)?;
+        if let Some(peer) = peer {
+            socket.connect(peer)?;
+        }
+        let state = UdpSocketState::new((&socket).into())?;
+        // Smaller buffers cost throughput, and nothing else.
+        let _ = state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
+        let _ = state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
+        Ok(Udp {
+            local: socket.local_addr()?,
+            socket,
+            state,
+            paced,
+            inbox: vec![0; BATCH * (LARGEST + 1)],
+            outbox: vec![0; LARGEST],
+            unsent: None,
+        })
+    }
+
+    /// The address the socket is bound to.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Reads one batch of datagrams and calls `each` for every one, which may
+    /// answer a datagram that belongs to no connection. False when there is
+    /// nothing left to read.
+    pub(crate) fn receive(
+        &mut self,
+        mut each: impl FnMut(&mut [u8], quiche::RecvInfo) -> Option<Vec<u8>>,
+    ) -> io::Result<bool> {
+        let mut metas = [RecvMeta::default(); BATCH];
+        let mut buffers = self.inbox.chunks_exact_mut(LARGEST + 1);
+        let mut buffers: [_; BATCH] =
+            std::array::from_fn(|_| IoSliceMut::new(buffers.next().unwrap_or_default()));
+        let socket = (&self.socket).into();
+        let count = match self.state.recv(socket, &mut buffers, &mut metas) {
+            Ok(count) => count,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(e) => return Err(e),
+        };
+        for (buffer, meta) in buffers.iter_mut().zip(&metas).take(count) {
+            // Behind a wildcard address, replies leave from where this arrived.
+            let to = meta.dst_ip.unwrap_or(self.local.ip());
+            let info = quiche::RecvInfo {
+                from: meta.addr,
+                to: SocketAddr::new(to, self.local.port()),
+            };
+            for datagram in buffer[..meta.len].chunks_mut(meta.stride.max(1)) {
+                if let Some(answer) = each(datagram, info) {
+                    let answer = Transmit {
+                        destination: info.from,
+                        ecn: None,
+                        contents: &answer,
+                        segment_size: None,
+                        src_ip: Some(info.to.ip()),
+                    };
+                    // Who gets none asks again.
+                    let _ = self.state.try_send((&self.socket).into(), &answer);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends what `conn` may send now. Returns when to call again if there may
+    /// be more: the pacer's release time, or now, when it was someone else's turn.
+    pub(crate) fn flush<F: BufFactory>(
+        &mut self,
+        conn: &mut quiche::Connection<F>,
+    ) -> io::Result<Option<Instant>> {
+        for _ in 0..TURN {
+            let now = Instant::now();
+            if let Some(unsent) = self.unsent.take() {
+                self.transmit(unsent)?;
+                if self.unsent.is_some() {
+                    return Ok(Some(now));
+                }
+            }
+            if let Some(release) = self.release_time(conn, now) {
+                return Ok(Some(release));
+            }
+            match self.gather(conn, now) {
+                Some(batch) => self.transmit(batch)?,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Instant::now()))
+    }
+
+    /// When to send the next packet, if not now. The packet that closes a
+    /// connection waits for nobody.
+    fn release_time<F: BufFactory>(
+        &self,
+        conn: &quiche::Connection<F>,
+        now: Instant,
+    ) -> Option<Instant> {
+        let paced = self.paced && conn.local_error().is_none();
+        let decision = conn.get_next_release_time().filter(|_| paced)?;
+        let release = decision.time(now + EARLY)?;
+        Some(release - EARLY)
+    }
+
+    /// Fills the outbox with packets for one path that may leave together: all
+    /// of one size except for the last, as GSO wants them.
+    fn gather<F: BufFactory>(
+        &mut self,
+        conn: &mut quiche::Connection<F>,
+        now: Instant,
+    ) -> Option<Unsent> {
+        let (segment, info) = match conn.send(&mut self.outbox) {
+            Ok(first) => first,
+            Err(quiche::Error::Done) => return None,
+            Err(_) => {
+                conn.close(false, 0x1, b"cannot send").ok();
+                return None;
+            }
+        };
+        // A packet smaller than the largest leaves alone: none that follows
+        // could be larger, and the sender may well have more to say.
+        let most = match segment == conn.max_send_udp_payload_size() {
+            true => self.state.max_gso_segments().min(LARGEST / segment),
+            false => 1,
+        };
+        let mut len = segment;
+        while len < most * segment && self.joins_burst(conn, now) {
+            let room = &mut self.outbox[len..len + segment];
+            match conn.send_on_path(room, Some(info.from), Some(info.to)) {
+                Ok((written, _)) => len += written,
+                Err(_) => break,
+            }
+            if len % segment != 0 {
+                break;
+            }
+        }
+        Some(Unsent { len, segment, info })
+    }
+
+    fn joins_burst<F: BufFactory>(&self, conn: &quiche::Connection<F>, now: Instant) -> bool {
+        let next = conn.get_next_release_time();
+        next.is_some_and(|next| next.can_burst()) || self.release_time(conn, now).is_none()
+    }
+
+    fn transmit(&mut self, batch: Unsent) -> io::Result<()> {
+        let transmit = Transmit {
+            destination: batch.info.to,
+            ecn: None,
+            contents: &self.outbox[..batch.len],
+            segment_size: Some(batch.segment),
+            src_ip: Some(batch.info.from.ip()),
+        };
+        match self.state.try_send((&self.socket).into(), &transmit) {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                self.unsent = Some(batch);
+                Ok(())
+            }
+            result => result,
+        }
+    }
+}
+
+/// SIGINT and SIGTERM as something to wait for.
+pub(crate) struct Signals(UnixStream);
+
+impl Signals {
+    /// Catches both signals from now on.
+    pub(crate) fn catch() -> io::Result<Signals> {
+        let (reader, writer) = UnixStream::pair()?;
+        reader.set_nonblocking(true)?;
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
+        }
+        Ok(Signals(reader))
+    }
+
+    /// Whether a signal arrived since the last call.
+    pub(crate) fn arrived(&mut self) -> bool {
+        matches!(self.0.read(&mut [0; 16]), Ok(1..))
+    }
+}
+
+/// Sleeps until a datagram or a signal arrives, or until `deadline`. Unlike the
+/// timers of most runtimes, `ppoll` counts in nanoseconds: at 100 Mbit/s a
+/// packet is due every 0.1 ms.
+pub(crate) fn wait<'a>(
+    sockets: impl IntoIterator<Item = &'a Udp>,
+    signals: &Signals,
+    deadline: Option<Instant>,
+) -> io::Result<()> {
+    let mut timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+    let mut fds = vec![PollFd::new(&signals.0, PollFlags::IN)];
+    for udp in sockets {
+        let mut events = PollFlags::IN;
+        if udp.unsent.is_some() {
+            // Nothing can leave before there is room: no timer is worth waking for.
+            events |= PollFlags::OUT;
+            timeout = None;
+        }
+        fds.push(PollFd::new(&udp.socket, events));
+    }
+    let timeout = timeout.map(|t| Timespec {
+        tv_sec: t.as_secs() as i64,
+        tv_nsec: i64::from(t.subsec_nanos()),
+    });
+    match poll(&mut fds, timeout.as_ref()) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}

@@ -1,0 +1,11 @@
+//! The example pair, end to end on 127.0.0.1.
+
+mod bad_input;
+mod download;
+mod endings;
+mod endurance;
+mod harness;
+mod http;
+mod logs;
+mod raw;
+mod relay;
