@@ -1,0 +1,51 @@
+//! `petra-lab`: the laboratory's command line.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use petra_lab::{demo, netem, sim};
+
+/// PETRA and its rivals on links, real and simulated.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Sim(sim::Sim),
+    Netem(netem::Netem),
+    Demo(demo::Demo),
+    /// Within a sandbox: do its job.
+    #[command(hide = true)]
+    Inside {
+        folder: PathBuf,
+    },
+    /// As the init of a user-mode Linux: do the job and power off.
+    #[command(hide = true)]
+    Boot {
+        folder: PathBuf,
+        /// What user-mode Linux adds to any command line.
+        additions: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Sim(sim) => sim.execute(),
+        Command::Netem(netem) => netem.execute(),
+        Command::Demo(demo) => demo.execute(),
+        Command::Inside { folder } => netem::inside(&folder),
+        Command::Boot { folder, .. } => netem::boot(&folder).map(|never| match never {}),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("petra-lab: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Real packets over `tc netem`, in network namespaces that exist for one run.
+//!
+//! ```text
+//!   client ─────── near ═══════════ far ─────── server       network namespaces
+//!             <- delay line     <- bottleneck                down, the data
+//!                  bottleneck ->     delay line ->           up, the ACKs
+//! ```
+//!
+//! netem shapes what leaves an interface, drops before it delays, and counts
+//! delayed packets in its queue. So each direction takes two interfaces of the
+//! path's routers: one with the rate and the queue, and behind it one with
+//! loss, delay and what else happens on the way. A lost packet has used the
+//! bottleneck, and the queue holds nothing but what waits.
+//!
+//! A [`Job`] is one run. It happens in a sandbox of namespaces made by the
+//! kernel of this machine or, where that has no netem, by a user-mode Linux;
+//! [`inside`], a run builds the network, measures it and starts the pair of
+//! programs. When the sandbox ends, the kernel removes all of it.
+
+mod calibration;
+mod command;
+mod counters;
+mod experiment;
+mod network;
+mod pair;
+mod process;
+mod progress;
+mod qlog;
+mod queue;
+mod results;
+mod run;
+mod sandbox;
+mod table;
+mod tc;
+mod uml;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+pub use command::{LinkOptions, Netem, Options};
+pub use experiment::execute;
+pub use run::inside;
+pub use uml::boot;
+
+use crate::link::Link;
+
+/// The UDP payload of a full-sized datagram, in bytes; what the example server
+/// takes when it is not told otherwise.
+pub const MAX_DATAGRAM_SIZE: usize = 1350;
+
+/// What one run is asked to do: all that its sandbox is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// The path that the packets take.
+    pub link: Link,
+    /// The server's, by its name in quiche, options included.
+    pub congestion_control: String,
+    /// The length of the body.
+    pub bytes: u64,
+    /// When the transfer ends at the latest.
+    pub time_limit: Duration,
+    /// The program http3-server.
+    pub server: PathBuf,
+    /// The program http3-client.
+    pub client: PathBuf,
+    /// More options for the server.
+    pub server_options: Vec<String>,
+    /// In user-mode Linux: the library that gives both programs a clock.
+    pub uml_clock: Option<PathBuf>,
+}

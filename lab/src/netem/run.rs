@@ -1,0 +1,119 @@
+//! One run, inside of its sandbox: network, calibration, transfer.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::calibration::Calibration;
+use super::counters::{Processor, Qdiscs};
+use super::network::{Network, DOWN_BOTTLENECK};
+use super::pair::Pair;
+use super::queue::{Meter, Waiting};
+use super::Job;
+
+/// The part of a run's folder for what host and sandbox tell each other.
+pub(super) const EXCHANGE: &str = "sandbox";
+/// The job that the sandbox is given, in [`EXCHANGE`].
+pub(super) const JOB: &str = "job.json";
+/// What a run has found out, in [`EXCHANGE`], whole or not at all.
+pub(super) const RECORD: &str = "record.json";
+/// The reason why there is no record, in [`EXCHANGE`].
+pub(super) const ERROR: &str = "error.txt";
+/// What stands before the name of each stage that a run reaches, in a line of
+/// the standard output.
+pub(super) const STAGE: &str = "stage: ";
+
+/// What a run has found out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// The kernel that the packets went through: release and version.
+    pub kernel: String,
+    /// What `tc -V` says.
+    pub iproute2: String,
+    /// The link before the transfer.
+    pub calibration: Calibration,
+    /// Every command of the run, in its order.
+    pub commands: Vec<String>,
+    /// What the client says of the transfer.
+    pub client: Value,
+    /// The wait at the data's bottleneck, where it has a rate.
+    pub bottleneck_queue: Option<Waiting>,
+    /// What the qdiscs have counted during the transfer.
+    pub qdiscs: Qdiscs,
+    /// How busy the processors were during the transfer, 0 to 1. Those of a
+    /// user-mode Linux have no idea of what else its host does.
+    pub processor_busy: f64,
+}
+
+/// Does the job of a folder and leaves `Record` there, or the reason why not.
+///
+/// # Errors
+///
+/// What the reason says.
+pub fn inside(folder: &Path) -> Result<()> {
+    let outcome = job(folder);
+    if let Err(error) = &outcome {
+        fs::write(folder.join(EXCHANGE).join(ERROR), format!("{error:#}"))?;
+    }
+    outcome
+}
+
+fn job(folder: &Path) -> Result<()> {
+    let exchange = folder.join(EXCHANGE);
+    let job: Job = serde_json::from_reader(File::open(exchange.join(JOB))?)?;
+    stage("network");
+    let Network { commands } = Network::build(&job.link)?;
+    stage("calibration");
+    let calibration = Calibration::measure(&job.link).context("cannot calibrate the link")?;
+
+    let mut pair = Pair {
+        job: &job,
+        folder,
+        commands,
+    };
+    let server = pair.serve()?;
+    let qdiscs = Qdiscs::read()?;
+    let processor = Processor::read()?;
+    let rate = job.link.down.rate;
+    let meter = rate.map(|_| Meter::start(DOWN_BOTTLENECK)).transpose()?;
+    stage("transfer");
+    let client = pair.download()?;
+    let queue = meter.zip(rate).map(|(meter, rate)| meter.stop(rate));
+    let processor_busy = processor.busy_since()?;
+    let qdiscs = Qdiscs::read()?.since(&qdiscs);
+    server.stop()?;
+
+    let record = Record {
+        kernel: kernel()?,
+        iproute2: output("tc", "-V")?,
+        calibration,
+        commands: pair.commands,
+        client,
+        bottleneck_queue: queue.transpose()?,
+        qdiscs,
+        processor_busy,
+    };
+    let partial = exchange.join("record.partial");
+    fs::write(&partial, serde_json::to_vec(&record)?)?;
+    fs::rename(partial, exchange.join(RECORD))?;
+    Ok(())
+}
+
+fn stage(name: &str) {
+    println!("{STAGE}{name}");
+}
+
+fn kernel() -> Result<String> {
+    let [release, version] = ["osrelease", "version"]
+        .map(|name| fs::read_to_string(Path::new("/proc/sys/kernel").join(name)));
+    Ok(format!("{} {}", release?.trim(), version?.trim()))
+}
+
+fn output(program: &str, argument: &str) -> Result<String> {
+    let output = Command::new(program).arg(argument).output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}

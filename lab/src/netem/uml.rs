@@ -1,0 +1,140 @@
+//! User-mode Linux: a kernel with netem as an ordinary program.
+//!
+//! Its root is the root of this machine, read-only, and its init is this
+//! program. The folder of the run is mounted once more where it is, writable.
+
+use std::convert::Infallible;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{bail, ensure, Context, Result};
+use nix::kmod::{finit_module, ModuleInitFlags};
+use nix::mount::{mount, MsFlags};
+use nix::sys::reboot::{reboot, RebootMode};
+
+use super::run::{inside, EXCHANGE};
+use super::sandbox::{which, PATH};
+
+/// Memory of one instance: the system, the pair, and room for its buffers. The
+/// host gives what is used.
+const MEMORY: &str = "mem=384M";
+
+/// Where Debian and Ubuntu put the modules, by release.
+const MODULES: &str = "/usr/lib/uml/modules";
+
+/// The modules that a run takes. None depends on another.
+const NEEDED: [&str; 2] = ["drivers/net/veth.ko", "net/sched/sch_netem.ko"];
+
+/// An installed user-mode Linux.
+#[derive(Clone, Debug)]
+pub(super) struct Uml {
+    program: PathBuf,
+    /// The release of its kernel.
+    pub release: String,
+}
+
+impl Uml {
+    /// Looks for the program and its modules.
+    pub(super) fn find() -> Result<Self> {
+        let program = ["linux.uml", "linux"]
+            .iter()
+            .find_map(|name| which(name))
+            .context("there is no `linux.uml` in PATH")?;
+        let version = Command::new(&program)
+            .arg("--version")
+            .output()
+            .with_context(|| format!("cannot run `{}`", program.display()))?;
+        let release = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+        for module in modules(&release) {
+            ensure!(module.exists(), "{} is missing", module.display());
+        }
+        Ok(Uml { program, release })
+    }
+
+    /// The command that boots, does the job in `folder` with `lab`, which is
+    /// this program, and ends.
+    pub(super) fn command(&self, lab: &Path, folder: &Path) -> Result<Command> {
+        let [lab, folder] = [lab, folder].map(|path| path.display().to_string());
+        for path in [&lab, &folder] {
+            if path.contains(char::is_whitespace) {
+                bail!("`{path}` has a space, which user-mode Linux cannot be told");
+            }
+        }
+        // SIGTERM, because only then it ends its helper processes too.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM"]);
+        command.arg(&self.program).args([
+            MEMORY,
+            "root=/dev/root",
+            "rootfstype=hostfs",
+            "rootflags=/",
+            "ro",
+            "quiet",
+            "con=null",
+            "con0=null,fd:1",
+            // A panic is the end; the default is to wait for ever.
+            "panic=-1",
+        ]);
+        // What the kernel does not know is for the environment of init.
+        command.arg(format!("PATH={PATH}"));
+        // By default this is in the user's home, where nobody tidies up.
+        command.arg(format!("uml_dir={folder}/{EXCHANGE}/"));
+        command.arg(format!("init={lab}"));
+        command.args(["--", "boot", &folder]);
+        Ok(command)
+    }
+}
+
+/// The library that spares the pair the system calls of its clock, which are
+/// most of what it would do in user-mode Linux.
+pub(super) fn clock() -> Result<PathBuf> {
+    let path = std::env::current_exe()?.with_file_name("libuml_clock.so");
+    ensure!(
+        path.exists(),
+        "there is no {}; `cargo build --release -p uml-clock` makes it",
+        path.display()
+    );
+    Ok(path)
+}
+
+fn modules(release: &str) -> [PathBuf; 2] {
+    let folder = Path::new(MODULES).join(release).join("kernel");
+    NEEDED.map(|module| folder.join(module))
+}
+
+/// What init does: makes a system of what there is, does the job of `folder`,
+/// and powers off.
+///
+/// # Errors
+///
+/// Only when the power cannot be turned off; what else goes wrong is told in
+/// `folder`.
+pub fn boot(folder: &Path) -> Result<Infallible> {
+    if let Err(error) = prepare(folder).and_then(|()| inside(folder)) {
+        eprintln!("{error:#}");
+    }
+    Ok(reboot(RebootMode::RB_POWER_OFF)?)
+}
+
+fn prepare(folder: &Path) -> Result<()> {
+    let text = folder.to_str().context("the folder's name is not UTF-8")?;
+    for (kind, place, options) in [("proc", "/proc", ""), ("hostfs", text, text)] {
+        mount(
+            Some(kind),
+            place,
+            Some(kind),
+            MsFlags::empty(),
+            Some(options),
+        )
+        .with_context(|| format!("cannot mount {kind} at {place}"))?;
+    }
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease")?;
+    for module in modules(release.trim()) {
+        File::open(&module)
+            .map_err(anyhow::Error::from)
+            .and_then(|file| Ok(finit_module(file, c"", ModuleInitFlags::empty())?))
+            .with_context(|| format!("cannot insert {}", module.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! One end of a flow: a quiche connection with HTTP/3 on top.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use quiche::h3;
+
+use super::http::Application;
+use super::scenario::Pacing;
+
+/// One end of a connection.
+pub(super) struct Endpoint {
+    conn: quiche::Connection,
+    http: Option<h3::Connection>,
+    application: Application,
+    pacing: Pacing,
+    failure: Option<h3::Error>,
+}
+
+/// What an end has to send at the moment.
+pub(super) enum Output {
+    /// This many bytes, to be on the link at this time.
+    Datagram(usize, Instant),
+    /// A packet may be made at this time and not before.
+    Later(Instant),
+    /// Nothing until something arrives or a timer expires.
+    Nothing,
+}
+
+impl Endpoint {
+    pub(super) fn new(conn: quiche::Connection, application: Application, pacing: Pacing) -> Self {
+        Endpoint {
+            conn,
+            http: None,
+            application,
+            pacing,
+            failure: None,
+        }
+    }
+
+    pub(super) fn conn(&self) -> &quiche::Connection {
+        &self.conn
+    }
+
+    /// Bytes of the body that have arrived here.
+    pub(super) fn received(&self) -> u64 {
+        match &self.application {
+            Application::Download(download) => download.received,
+            Application::Upload(_) => 0,
+        }
+    }
+
+    /// When the last byte of the body arrived here.
+    pub(super) fn finished(&self) -> Option<Instant> {
+        match &self.application {
+            Application::Download(download) => download.finished,
+            Application::Upload(_) => None,
+        }
+    }
+
+    /// Takes a datagram in, which is decrypted in place.
+    pub(super) fn receive(&mut self, datagram: &mut [u8], info: quiche::RecvInfo) {
+        // An error has closed the connection, which `failure()` tells.
+        let _ = self.conn.recv(datagram, info);
+    }
+
+    /// Lets quiche handle its timers that have expired.
+    pub(super) fn expire(&mut self) {
+        self.conn.on_timeout();
+    }
+
+    /// When quiche's next timer expires.
+    pub(super) fn timeout(&self) -> Option<Instant> {
+        self.conn.timeout_instant()
+    }
+
+    /// Lets the application work, once there is HTTP/3.
+    pub(super) fn work(&mut self) {
+        if let Err(error) = self.try_work() {
+            self.failure = Some(error);
+            // A connection that is closing already needs no second reason.
+            let _ = self.conn.close(true, 0x102, b"application failed");
+        }
+    }
+
+    fn try_work(&mut self) -> h3::Result<()> {
+        if self.conn.is_draining() || !self.conn.is_established() {
+            return Ok(());
+        }
+        let http = match &mut self.http {
+            Some(http) => http,
+            none => none.insert(h3::Connection::with_transport(
+                &mut self.conn,
+                &h3::Config::new()?,
+            )?),
+        };
+        self.application.work(&mut self.conn, http)
+    }
+
+    /// Makes the next datagram, when there is one and pacing lets it go.
+    pub(super) fn output(&mut self, now: Instant, buffer: &mut [u8]) -> Result<Output> {
+        if self.pacing == Pacing::Release {
+            let next = self.conn.get_next_release_time();
+            if let Some(at) = next.and_then(|next| next.time(now)) {
+                return Ok(Output::Later(at));
+            }
+        }
+        match self.conn.send(buffer) {
+            Ok((len, info)) if self.pacing == Pacing::Hold => {
+                Ok(Output::Datagram(len, info.at.max(now)))
+            }
+            Ok((len, _)) => Ok(Output::Datagram(len, now)),
+            Err(quiche::Error::Done) => Ok(Output::Nothing),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Why the connection is over before its time.
+    pub(super) fn failure(&self) -> Option<String> {
+        if let Some(error) = &self.failure {
+            return Some(format!("HTTP/3 failed: {error:?}"));
+        }
+        if self.conn.is_timed_out() {
+            return Some("idle timeout".to_owned());
+        }
+        let error = self.conn.local_error().or(self.conn.peer_error());
+        error.map(|error| format!("closed with error {:#x}", error.error_code))
+    }
+}

@@ -1,0 +1,158 @@
+//! Results as a table, as JSON and as a series over time.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use anyhow::Result;
+use comfy_table::{presets, CellAlignment, Table};
+use serde::Serialize;
+
+use super::{FlowReport, Report, Scenario};
+
+/// A column: its head, and how a flow's cell comes from its runs.
+type Column = (&'static str, fn(&[&FlowReport]) -> String);
+
+const COLUMNS: &[Column] = &[
+    ("controller", |runs| runs[0].cc.clone()),
+    ("Mbit/s", |runs| {
+        format!("{:.3}", mean(runs, |run| run.goodput / 1e6))
+    }),
+    ("sd", |runs| match runs.len() {
+        1 => "-".to_owned(),
+        _ => format!("{:.3}", deviation(runs, |run| run.goodput / 1e6)),
+    }),
+    ("of limit", |runs| {
+        format!("{:.3}", mean(runs, |run| run.share.unwrap_or(f64::NAN)))
+    }),
+    ("lost %", |runs| {
+        let lost = |run: &FlowReport| 100.0 * run.packets_lost as f64 / run.packets_sent as f64;
+        format!("{:.2}", mean(runs, lost))
+    }),
+    ("queue ms", |runs| {
+        format!("{:.1}", mean(runs, |run| run.queue.mean))
+    }),
+    ("p95", |runs| {
+        format!("{:.1}", mean(runs, |run| run.queue.p95))
+    }),
+    ("rtt ms", |runs| {
+        format!("{:.1}", mean(runs, |run| run.mean_rtt))
+    }),
+    ("min", |runs| {
+        format!("{:.1}", mean(runs, |run| run.min_rtt.unwrap_or(f64::NAN)))
+    }),
+    ("cwnd kB", |runs| {
+        format!("{:.1}", mean(runs, |run| run.mean_cwnd / 1e3))
+    }),
+    ("runts %", |runs| {
+        format!("{:.1}", mean(runs, |run| 100.0 * run.runts))
+    }),
+    ("done s", |runs| {
+        let done: Option<Vec<f64>> = runs.iter().map(|run| run.completion).collect();
+        let mean = done.map(|done| done.iter().sum::<f64>() / runs.len() as f64);
+        mean.map_or("-".to_owned(), |mean| format!("{mean:.3}"))
+    }),
+    ("ptos", |runs| {
+        format!("{:.1}", mean(runs, |run| run.ptos as f64))
+    }),
+];
+
+fn mean(runs: &[&FlowReport], value: fn(&FlowReport) -> f64) -> f64 {
+    runs.iter().map(|run| value(run)).sum::<f64>() / runs.len() as f64
+}
+
+/// The standard deviation of the sample.
+fn deviation(runs: &[&FlowReport], value: fn(&FlowReport) -> f64) -> f64 {
+    let mean = mean(runs, value);
+    let squares: f64 = runs.iter().map(|run| (value(run) - mean).powi(2)).sum();
+    (squares / (runs.len() - 1) as f64).sqrt()
+}
+
+/// Prints one line per flow, with means over the seeds, and how fairly flows
+/// shared a link.
+pub(super) fn print_table(reports: &[Report]) -> Result<()> {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(COLUMNS.iter().map(|(head, _)| head));
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for runs in by_flow(reports) {
+        table.add_row(COLUMNS.iter().map(|(_, cell)| cell(&runs)));
+    }
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", table.trim_fmt())?;
+    if let Some(index) = jain(reports) {
+        writeln!(out, "Jain's index {index:.3}")?;
+    }
+    Ok(())
+}
+
+/// Jain's index of the goodputs on a shared link, mean over the runs: 1 is
+/// equal shares, 1 / n is all for one of n.
+fn jain(reports: &[Report]) -> Option<f64> {
+    let index = |report: &Report| {
+        let sum: f64 = report.flows.iter().map(|flow| flow.goodput).sum();
+        let squares: f64 = report.flows.iter().map(|flow| flow.goodput.powi(2)).sum();
+        sum.powi(2) / (squares * report.flows.len() as f64)
+    };
+    let shared = reports.iter().all(|report| report.flows.len() > 1);
+    shared.then(|| reports.iter().map(index).sum::<f64>() / reports.len() as f64)
+}
+
+/// The runs of each flow: of each place in the first seed's reports, those of
+/// all seeds.
+fn by_flow(reports: &[Report]) -> Vec<Vec<&FlowReport>> {
+    let first = reports.first().map_or(0, |report| report.seed);
+    let links = reports.iter().filter(|report| report.seed == first).count();
+    let mut flows = Vec::new();
+    for link in 0..links {
+        let seeds: Vec<&Report> = reports.iter().skip(link).step_by(links).collect();
+        for flow in 0..seeds[0].flows.len() {
+            flows.push(seeds.iter().map(|report| &report.flows[flow]).collect());
+        }
+    }
+    flows
+}
+
+/// A run with what was asked.
+#[derive(Serialize)]
+struct Run<'a> {
+    scenario: &'a Scenario,
+    report: &'a Report,
+}
+
+/// Prints every run with its scenario.
+pub(super) fn print_json(scenarios: &[Scenario], reports: &[Report]) -> Result<()> {
+    let runs: Vec<Run> = scenarios
+        .iter()
+        .zip(reports)
+        .map(|(scenario, report)| Run { scenario, report })
+        .collect();
+    let mut out = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, &runs)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// Writes the samples of all flows as CSV.
+pub(super) fn write_series(path: &Path, reports: &[Report]) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    writeln!(
+        file,
+        "seed,flow,controller,seconds,cwnd_bytes,rtt_ms,body_bytes,queue_ms"
+    )?;
+    for report in reports {
+        for (index, flow) in report.flows.iter().enumerate() {
+            let (seed, cc) = (report.seed, &flow.cc);
+            for sample in &flow.samples {
+                writeln!(
+                    file,
+                    "{seed},{index},\"{cc}\",{:.6},{},{:.3},{},{:.3}",
+                    sample.time, sample.cwnd, sample.rtt, sample.body_bytes, sample.queue
+                )?;
+            }
+        }
+    }
+    file.flush()
+}

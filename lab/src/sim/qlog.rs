@@ -1,0 +1,94 @@
+//! A server's qlog in a file, and whether it is all there.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context, Result};
+
+/// The qlog of one connection. quiche writes it and ignores errors, so they
+/// are kept here.
+pub(super) struct Qlog {
+    path: PathBuf,
+    failure: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl Qlog {
+    /// Has `conn` write all its events to the file `name` in `folder`, which is
+    /// made if need be.
+    ///
+    /// # Errors
+    ///
+    /// When the folder or the file cannot be made.
+    pub(super) fn start(conn: &mut quiche::Connection, folder: &Path, name: &str) -> Result<Self> {
+        let path = folder.join(name);
+        let file = fs::create_dir_all(folder)
+            .and_then(|()| File::create(&path))
+            .with_context(|| format!("cannot write the qlog {}", path.display()))?;
+        let failure = Arc::default();
+        let writer = Writer {
+            file: BufWriter::new(file),
+            failure: Arc::clone(&failure),
+        };
+        conn.set_qlog_with_level(
+            Box::new(writer),
+            name.to_owned(),
+            "a server in petra-lab's simulator".to_owned(),
+            quiche::QlogLevel::Extra,
+        );
+        Ok(Qlog { path, failure })
+    }
+
+    /// Whether the file is complete, to be asked when the connection is gone.
+    ///
+    /// # Errors
+    ///
+    /// The first failure to write, with the file's path.
+    pub(super) fn finish(self) -> Result<()> {
+        let failure = match self.failure.lock() {
+            Ok(mut failure) => failure.take(),
+            Err(poisoned) => poisoned.into_inner().take(),
+        };
+        match failure {
+            Some(error) => Err(error)
+                .with_context(|| format!("the qlog {} is incomplete", self.path.display())),
+            None => Ok(()),
+        }
+    }
+}
+
+struct Writer {
+    file: BufWriter<File>,
+    failure: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl Writer {
+    fn note<T>(&self, result: io::Result<T>) -> io::Result<T> {
+        result.inspect_err(|error| {
+            if let Ok(mut failure) = self.failure.lock() {
+                // An error cannot be copied; its kind and text can.
+                failure.get_or_insert_with(|| io::Error::new(error.kind(), error.to_string()));
+            }
+        })
+    }
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.file.write(bytes);
+        self.note(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.file.flush();
+        self.note(result)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // `note` keeps the error for `Qlog::finish`.
+        let _ = self.flush();
+    }
+}

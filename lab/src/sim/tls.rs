@@ -1,0 +1,80 @@
+//! The configuration of both ends, with one fixed identity for every server.
+
+use anyhow::{anyhow, Context, Result};
+use boring::pkey::PKey;
+use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
+use boring::x509::X509;
+
+use super::scenario::{Pacing, Scenario};
+use crate::link::Queue;
+
+/// A self-signed certificate and its key. Ed25519 signs without randomness,
+/// so a handshake has the same bytes every time; nothing is secret here.
+const IDENTITY: &[u8] = include_bytes!("identity.pem");
+
+/// The least of a flow-control window, in bytes.
+const LEAST_WINDOW: u64 = 4 << 20;
+
+/// What the client sends at most. Its packets are small anyway.
+pub(super) const CLIENT_DATAGRAM: usize = 1350;
+
+/// The server's name, in its certificate and in requests.
+pub(super) const SERVER_NAME: &str = "petra-lab";
+
+/// Milliseconds without a packet after which a connection is given up.
+const IDLE_TIMEOUT: u64 = 30_000;
+
+/// The configuration of a server that sends with the controller `cc`.
+pub(super) fn server(scenario: &Scenario, cc: &str) -> Result<quiche::Config> {
+    let mut tls = SslContextBuilder::new(SslMethod::tls())?;
+    tls.set_private_key(&*PKey::private_key_from_pem(IDENTITY)?)?;
+    tls.set_certificate(&*X509::from_pem(IDENTITY)?)?;
+    let mut config = config(tls, scenario, scenario.max_datagram_size)?;
+    config.enable_pacing(scenario.pacing != Pacing::Off);
+    config.set_cc_algorithm_name(cc).map_err(|error| {
+        anyhow!("quiche knows no congestion controller `{cc}`, or not these options ({error:?})")
+    })?;
+    Ok(config)
+}
+
+/// The configuration of a client.
+pub(super) fn client(scenario: &Scenario) -> Result<quiche::Config> {
+    let mut tls = SslContextBuilder::new(SslMethod::tls())?;
+    tls.set_verify_algorithm_prefs(&[SslSignatureAlgorithm::ED25519])?;
+    config(tls, scenario, CLIENT_DATAGRAM)
+}
+
+fn config(
+    tls: SslContextBuilder,
+    scenario: &Scenario,
+    max_datagram_size: usize,
+) -> Result<quiche::Config> {
+    let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)
+        .context("setting up TLS")?;
+    config.set_application_protos(quiche::h3::APPLICATION_PROTOCOL)?;
+    config.verify_peer(false);
+    config.set_max_idle_timeout(IDLE_TIMEOUT);
+    config.set_max_send_udp_payload_size(max_datagram_size);
+    let window = flow_control_window(scenario);
+    config.set_initial_max_data(window);
+    config.set_initial_max_stream_data_bidi_local(window);
+    config.set_initial_max_stream_data_bidi_remote(window);
+    config.set_initial_max_stream_data_uni(window);
+    config.set_max_connection_window(window);
+    config.set_max_stream_window(window);
+    config.set_initial_max_streams_bidi(100);
+    config.set_initial_max_streams_uni(100);
+    Ok(config)
+}
+
+/// A window in bytes that the path cannot fill, so that only the congestion
+/// window counts. It has to end somewhere: a server may write what the
+/// congestion window has room for, not less for what its pacer still holds, so
+/// nothing else bounds what a server that writes all it may has in memory.
+fn flow_control_window(scenario: &Scenario) -> u64 {
+    let round_trip = scenario.down.delay + scenario.up.delay;
+    let path = scenario.down.rate.map_or(0, |rate| {
+        Queue::Bdp(1.0).bytes(rate, round_trip) + scenario.down.queue.bytes(rate, round_trip)
+    });
+    LEAST_WINDOW.max(path.saturating_mul(4))
+}

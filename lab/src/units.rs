@@ -1,0 +1,182 @@
+//! Quantities as people write them: `10mbit`, `45ms`, `0.5%`, `1bdp`.
+//!
+//! Every function fits clap's `value_parser`: what is wrong with a text, and
+//! what would be right, is in the error.
+
+use std::time::Duration;
+
+use crate::link::Queue;
+
+/// A unit and how many of the base unit it is.
+type Unit = (&'static str, f64);
+
+const RATES: &[Unit] = &[("bit", 1.0), ("kbit", 1e3), ("mbit", 1e6), ("gbit", 1e9)];
+
+const TIMES: &[Unit] = &[
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("min", 60.0),
+];
+
+/// In `kB` and `KiB` as tc and IEC mean them; letters' case is ignored.
+const SIZES: &[Unit] = &[
+    ("b", 1.0),
+    ("kb", 1e3),
+    ("mb", 1e6),
+    ("gb", 1e9),
+    ("kib", 1024.0),
+    ("mib", 1024.0 * 1024.0),
+];
+
+const SHARES: &[Unit] = &[("", 1.0), ("%", 0.01)];
+
+/// The longest duration that is accepted: a leap year.
+const LONGEST: f64 = 366.0 * 86_400.0;
+
+/// A rate in bits per second, at least 1: `10mbit`, `400kbit`, `2.5gbit`.
+///
+/// # Errors
+///
+/// A text that is no positive number with one of `bit`, `kbit`, `mbit`, `gbit`.
+pub fn parse_rate(text: &str) -> Result<u64, String> {
+    let what = "a rate, such as 10mbit, 2.5gbit or 400kbit (bits per second)";
+    let rate = quantity(text, RATES, what)?;
+    if (1.0..=1e15).contains(&rate) {
+        Ok(rate.round() as u64)
+    } else {
+        Err(expected(text, "a rate between 1bit and 1000000gbit"))
+    }
+}
+
+/// A duration: `45ms`, `60s`, `250us`, `2min`.
+///
+/// # Errors
+///
+/// A text that is no number with one of `ns`, `us`, `ms`, `s`, `min`, or more
+/// than a year.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let what = "a duration, such as 45ms, 60s, 250us or 2min";
+    let seconds = quantity(text, TIMES, what)?;
+    if seconds <= LONGEST {
+        Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
+    } else {
+        Err(expected(text, "a duration of at most a year"))
+    }
+}
+
+/// A share of a whole, 0 to 1: `0.5%` or `0.005`.
+///
+/// # Errors
+///
+/// A text that is no number, with or without `%`, or outside of 0 to 1.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let what = "a share from 0 to 1, such as 0.5% or 0.005";
+    let share = quantity(text, SHARES, what)?;
+    if share <= 1.0 {
+        Ok(share)
+    } else {
+        Err(expected(text, what))
+    }
+}
+
+/// A size in bytes: `200MB`, `64KiB`, `1500B`.
+///
+/// # Errors
+///
+/// A text that is no number with one of `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    quantity(text, SIZES, "a size, such as 64kB, 200MB or 1500B").map(|bytes| bytes.round() as u64)
+}
+
+/// The size of a queue: `1bdp`, `0.5bdp`, `64kB`.
+///
+/// # Errors
+///
+/// A text that is neither a positive multiple of `bdp` nor a positive size.
+pub fn parse_queue(text: &str) -> Result<Queue, String> {
+    let what = "a queue, such as 1bdp (bandwidth-delay products), 64kB or 3000B";
+    let lower = text.trim().to_ascii_lowercase();
+    let queue = match lower.strip_suffix("bdp") {
+        Some(number) => {
+            Queue::Bdp(quantity(number, &[("", 1.0)], what).map_err(|_| expected(text, what))?)
+        }
+        None => Queue::Bytes(quantity(text, SIZES, what)?.round() as u64),
+    };
+    match queue {
+        Queue::Bdp(multiple) if multiple <= 0.0 => Err(expected(text, "a queue larger than 0")),
+        Queue::Bytes(0) => Err(expected(text, "a queue larger than 0")),
+        queue => Ok(queue),
+    }
+}
+
+/// A non-negative number and its unit, in the base unit.
+fn quantity(text: &str, units: &[Unit], what: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let unit = unit.trim().to_ascii_lowercase();
+    let scale = units.iter().find(|(name, _)| *name == unit);
+    match (number.parse::<f64>(), scale) {
+        (Ok(number), Some((_, scale))) => Ok(number * scale),
+        _ => Err(expected(text, what)),
+    }
+}
+
+fn expected(text: &str, what: &str) -> String {
+    format!("`{text}` is not understood; expected {what}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_unit_is_read() {
+        assert_eq!(parse_rate("10mbit"), Ok(10_000_000));
+        assert_eq!(parse_rate("2.5Gbit"), Ok(2_500_000_000));
+        assert_eq!(parse_rate("400 kbit"), Ok(400_000));
+        assert_eq!(parse_duration("45ms"), Ok(Duration::from_millis(45)));
+        assert_eq!(parse_duration("0.01ms"), Ok(Duration::from_micros(10)));
+        assert_eq!(parse_duration("2min"), Ok(Duration::from_secs(120)));
+        assert_eq!(parse_share("0.5%"), Ok(0.005));
+        assert_eq!(parse_share("0.005"), Ok(0.005));
+        assert_eq!(parse_share("0"), Ok(0.0));
+        assert_eq!(parse_size("200MB"), Ok(200_000_000));
+        assert_eq!(parse_queue("1bdp"), Ok(Queue::Bdp(1.0)));
+        assert_eq!(parse_queue("64kB"), Ok(Queue::Bytes(64_000)));
+        assert_eq!(parse_queue("64KiB"), Ok(Queue::Bytes(65_536)));
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_refused_with_its_text_and_an_example() {
+        for text in [
+            "",
+            "ten",
+            "10",
+            "10 mbps",
+            "1.2.3mbit",
+            "-1mbit",
+            "0bit",
+            "nanbit",
+            "1e9bit",
+        ] {
+            let error = parse_rate(text).unwrap_err();
+            assert!(error.contains(&format!("`{text}`")), "{error}");
+            assert!(error.contains("bit"), "{error}");
+        }
+        assert!(parse_duration("45").unwrap_err().contains("45ms"));
+        assert!(parse_duration("100000000min")
+            .unwrap_err()
+            .contains("a year"));
+        assert!(parse_share("150%").is_err());
+        assert!(parse_share("5ms").is_err());
+        for text in ["0bdp", "0kB", "bdp", "1", "twobdp"] {
+            let error = parse_queue(text).unwrap_err();
+            assert!(error.contains(&format!("`{text}`")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The simulator as a whole: real quiche and HTTP/3 over a modelled link.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use petra_lab::link::{goodput_limit, Direction};
+use petra_lab::sim::{run, Flow, FlowReport, Pacing, Report, Scenario};
+
+const RATE: u64 = 10_000_000;
+
+/// 10 Mbit/s, 45 ms each way, a queue of one BDP: 90 ms.
+fn link() -> Direction {
+    Direction {
+        rate: Some(RATE),
+        delay: Duration::from_millis(45),
+        ..Direction::default()
+    }
+}
+
+fn lossy() -> Direction {
+    Direction {
+        loss: 0.005,
+        ..link()
+    }
+}
+
+/// 10 s of these controllers on one link.
+fn scenario(down: Direction, controllers: &[&str]) -> Scenario {
+    Scenario {
+        duration: Duration::from_secs(10),
+        ..Scenario::new(
+            down,
+            link(),
+            controllers.iter().map(|cc| Flow::new(cc)).collect(),
+        )
+    }
+}
+
+fn only_flow(scenario: &Scenario) -> FlowReport {
+    let mut report = run(scenario).unwrap();
+    assert_eq!(report.flows.len(), 1);
+    report.flows.remove(0)
+}
+
+/// The report and the qlogs of one run, in the order of their names.
+fn run_with_qlogs(seed: u64, folder: &Path) -> (Report, Vec<Vec<u8>>) {
+    let report = run(&Scenario {
+        seed,
+        duration: Duration::from_secs(3),
+        qlog: Some(folder.to_owned()),
+        ..scenario(lossy(), &["bbr2", "cubic"])
+    })
+    .unwrap();
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    (
+        report,
+        files.iter().map(|file| fs::read(file).unwrap()).collect(),
+    )
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs: Vec<_> = [(7, "a"), (7, "b"), (8, "c")]
+        .iter()
+        .map(|(seed, name)| run_with_qlogs(*seed, &folder.path().join(name)))
+        .collect();
+    assert_eq!(runs[0].1.len(), 2);
+    assert!(runs[0].1.iter().all(|qlog| qlog.len() > 100_000));
+    // Not assert_eq: it would print the qlogs.
+    assert!(runs[0] == runs[1], "two runs of one seed differ");
+    for (one, other) in runs[0].1.iter().zip(&runs[2].1) {
+        assert!(one != other, "two seeds gave the same qlog");
+    }
+    assert_ne!(runs[0].0.flows, runs[2].0.flows);
+}
+
+#[test]
+fn a_run_on_another_thread_is_the_same_run() {
+    let scenario = scenario(lossy(), &["cubic"]);
+    let here = run(&scenario).unwrap();
+    let there = std::thread::spawn(move || run(&scenario)).join().unwrap();
+    assert_eq!(here, there.unwrap());
+}
+
+#[test]
+fn without_losses_the_link_is_full_and_never_more_than_full() {
+    for cc in ["reno", "cubic", "bbr2"] {
+        let flow = only_flow(&Scenario {
+            duration: Duration::from_secs(30),
+            ..scenario(link(), &[cc])
+        });
+        let share = flow.share.unwrap();
+        assert_eq!(share, flow.goodput / goodput_limit(RATE, 0.0, 1350));
+        assert!((0.8..=1.0).contains(&share), "{cc}: {share}");
+        assert_eq!(flow.corrupted, 0);
+        assert_eq!(flow.failure, None);
+        // The path's 90 ms and two transmissions of at least 0.1 ms.
+        let min_rtt = flow.min_rtt.unwrap();
+        assert!((90.0..92.0).contains(&min_rtt), "{cc}: {min_rtt}");
+        assert!(flow.queue.max <= 90.0, "{cc}: {:?}", flow.queue);
+        assert!(flow.queue.mean <= flow.queue.p95);
+        let waited = flow.mean_rtt - 90.0;
+        assert!(
+            (waited / flow.queue.mean - 1.0).abs() < 0.2,
+            "{cc}: {waited}"
+        );
+    }
+}
+
+#[test]
+fn a_download_of_a_size_completes_with_that_many_bytes() {
+    const SIZE: u64 = 1_000_000;
+    let flow = Flow {
+        size: Some(SIZE),
+        ..Flow::new("cubic")
+    };
+    let report = only_flow(&Scenario {
+        flows: vec![flow],
+        ..scenario(lossy(), &[])
+    });
+    assert_eq!(report.body_bytes, SIZE);
+    let took = report.completion.unwrap();
+    // Two round trips before the first byte, and the link's rate.
+    let least = 0.18 + SIZE as f64 * 8.0 / RATE as f64;
+    assert!((least..5.0).contains(&took), "{took}");
+    assert_eq!(report.goodput, SIZE as f64 * 8.0 / took);
+}
+
+#[test]
+fn flows_share_the_link_from_their_start_on() {
+    let late = "cubic@5s".parse().unwrap();
+    let report = run(&Scenario {
+        flows: vec![Flow::new("cubic"), late],
+        ..scenario(link(), &[])
+    })
+    .unwrap();
+    let [first, second] = &report.flows[..] else {
+        panic!("two flows were asked for")
+    };
+    assert!(second.samples[0].time >= 5.0);
+    assert!(second.goodput > RATE as f64 / 50.0, "{}", second.goodput);
+    let bits = (first.body_bytes + second.body_bytes) as f64 * 8.0;
+    assert!(bits < goodput_limit(RATE, 0.0, 1350) * 10.0);
+}
+
+#[test]
+fn a_grid_on_the_way_back_is_in_the_round_trip() {
+    let mut gridded = scenario(link(), &["cubic"]);
+    gridded.up.grid = Duration::from_millis(20);
+    let flow = only_flow(&gridded);
+    // ACKs that would arrive between two lines wait 10 ms on average.
+    let behind = only_flow(&scenario(link(), &["cubic"]));
+    assert!(flow.mean_rtt > flow.queue.mean + 95.0, "{}", flow.mean_rtt);
+    assert!(
+        behind.mean_rtt < behind.queue.mean + 95.0,
+        "{}",
+        behind.mean_rtt
+    );
+}
+
+#[test]
+fn pacing_is_what_keeps_bbr2_from_bursts() {
+    let queue = |pacing| {
+        only_flow(&Scenario {
+            pacing,
+            ..scenario(lossy(), &["bbr2"])
+        })
+        .queue
+        .mean
+    };
+    let (paced, unpaced) = (queue(Pacing::Release), queue(Pacing::Off));
+    assert!(paced < unpaced, "{paced} {unpaced}");
+}
+
+#[test]
+fn a_dead_link_is_a_failure_of_the_flow() {
+    let flow = only_flow(&Scenario {
+        duration: Duration::from_secs(60),
+        ..scenario(
+            Direction {
+                loss: 1.0,
+                ..link()
+            },
+            &["reno"],
+        )
+    });
+    assert_eq!(flow.body_bytes, 0);
+    assert_eq!(flow.failure.as_deref(), Some("idle timeout"));
+}
+
+fn petra_lab(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_petra-lab"))
+        .arg("sim")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn what_cannot_be_run_is_said_and_exits_with_an_error() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = file.path().to_str().unwrap();
+    for (arguments, says) in [
+        (&["--cc", "vegas"][..], "`vegas`"),
+        (&["--cc", "reno", "--rate", "10"], "10mbit"),
+        (&["--cc", "reno@2min"], "60s"),
+        (&["--cc", "reno", "--datagram", "1000"], "1200 to 65507"),
+        (
+            &["--cc", "reno", "--loss", "1%", "--loss-run", "0.5"],
+            "at least 1",
+        ),
+        (&["--cc", "reno", "--duration", "1s", "--qlog", file], file),
+        (&["--cc", "reno", "--loss", "100%"], "idle timeout"),
+        (&[], "--cc"),
+    ] {
+        let output = petra_lab(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(error.contains(says), "{arguments:?}: {error}");
+        assert!(!error.contains("panicked"), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn a_qlog_that_does_not_fit_on_the_disk_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "server-0-reno-seed1.sqlog";
+    std::os::unix::fs::symlink("/dev/full", folder.path().join(name)).unwrap();
+    let folder = folder.path().to_str().unwrap();
+    let output = petra_lab(&["--cc", "reno", "--duration", "1s", "--qlog", folder]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(
+        error.contains(name) && error.contains("incomplete"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_command_prints_a_row_per_controller_and_writes_the_series() {
+    let folder = tempfile::tempdir().unwrap();
+    let series = folder.path().join("series.csv");
+    let shared = [
+        "--cc",
+        "reno",
+        "--cc",
+        "bbr2",
+        "--duration",
+        "2s",
+        "--seeds",
+        "2",
+    ];
+    let output = petra_lab(&[&shared[..], &["--series", series.to_str().unwrap()]].concat());
+    assert!(output.status.success());
+    let table = String::from_utf8(output.stdout).unwrap();
+    let heads: Vec<_> = table
+        .lines()
+        .map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(heads, [Some("controller"), Some("reno"), Some("bbr2")]);
+    // A head, and 100 samples of each of two flows with two seeds.
+    assert_eq!(fs::read_to_string(series).unwrap().lines().count(), 401);
+
+    let output = petra_lab(&[&shared[..], &["--json"]].concat());
+    let runs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(runs.as_array().unwrap().len(), 4);
+    assert_eq!(runs[3]["report"]["seed"], 2);
+    assert_eq!(runs[3]["scenario"]["flows"][0]["cc"], "bbr2");
+}
