@@ -1,0 +1,103 @@
+//! An HTTP/3 server on tokio-quiche that sends with PETRA.
+//!
+//! What makes it do so are two lines of `Cargo.toml`, and two here: registering
+//! the controllers, and naming one. The rest is what any tokio-quiche server does.
+//! It answers every request for `/bytes/<n>` with n bytes.
+
+use std::net::SocketAddr;
+
+use clap::Parser;
+use futures::{SinkExt, StreamExt};
+use tokio_quiche::http3::driver::{IncomingH3Headers, OutboundFrame, ServerH3Event};
+use tokio_quiche::http3::settings::Http3Settings;
+use tokio_quiche::metrics::DefaultMetrics;
+use quiche::h3::{Header, NameValue};
+use tokio_quiche::settings::{CertificateKind, Hooks, QuicSettings, TlsCertificatePaths};
+use tokio_quiche::{ConnectionParams, ServerH3Controller, ServerH3Driver};
+
+/// Serves /bytes/<n> over HTTP/3, with a congestion controller by name.
+#[derive(Parser)]
+struct Args {
+    /// Where to listen.
+    #[arg(long, default_value = "127.0.0.1:4433")]
+    listen: SocketAddr,
+
+    /// The congestion controller, with options if it has any: `petra:alpha=0.8`.
+    #[arg(long, default_value = "petra")]
+    cc: String,
+
+    /// The certificate chain, in PEM.
+    #[arg(long)]
+    cert: String,
+
+    /// Its private key, in PEM.
+    #[arg(long)]
+    key: String,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let args = Args::parse();
+
+    petra::register();
+    quiche::congestion_control::check(&args.cc).map_err(anyhow::Error::msg)?;
+
+    let mut settings = QuicSettings::default();
+    settings.cc_algorithm = args.cc;
+
+    let certificate = TlsCertificatePaths {
+        cert: &args.cert,
+        private_key: &args.key,
+        kind: CertificateKind::X509,
+    };
+    let socket = tokio::net::UdpSocket::bind(args.listen).await?;
+    println!("listening on {}", socket.local_addr()?);
+
+    let params = ConnectionParams::new_server(settings, certificate, Hooks::default());
+    let mut listeners = tokio_quiche::listen([socket], params, DefaultMetrics)?;
+
+    while let Some(connection) = listeners[0].next().await {
+        let (driver, controller) = ServerH3Driver::new(Http3Settings::default());
+        connection?.start(driver);
+        tokio::spawn(serve(controller));
+    }
+    Ok(())
+}
+
+async fn serve(mut controller: ServerH3Controller) {
+    while let Some(event) = controller.event_receiver_mut().recv().await {
+        if let ServerH3Event::Headers { incoming_headers, .. } = event {
+            tokio::spawn(respond(incoming_headers));
+        }
+    }
+}
+
+/// Stops early when the client has gone: then nobody takes the frames.
+async fn respond(request: IncomingH3Headers) -> Option<()> {
+    let mut send = request.send;
+    let length = request
+        .headers
+        .iter()
+        .find(|header| header.name() == b":path")
+        .and_then(|path| std::str::from_utf8(path.value()).ok())
+        .and_then(|path| path.strip_prefix("/bytes/")?.parse::<usize>().ok());
+    let status: &[u8] = if length.is_some() { b"200" } else { b"404" };
+    let mut left = length.unwrap_or(0);
+
+    let head = vec![
+        Header::new(b":status", status),
+        Header::new(b"content-length", left.to_string().as_bytes()),
+    ];
+    send.send(OutboundFrame::Headers(head, None)).await.ok()?;
+
+    static CHUNK: [u8; 64 * 1024] = [0; 64 * 1024];
+    while left > 0 {
+        let chunk = &CHUNK[..left.min(CHUNK.len())];
+        left -= chunk.len();
+        let body = OutboundFrame::Body(chunk.into(), false);
+        send.send(body).await.ok()?;
+    }
+    send.send(OutboundFrame::Body(Default::default(), true))
+        .await
+        .ok()
+}
