@@ -12,6 +12,11 @@ use std::time::Duration;
 
 use super::controller::Time;
 
+/// `kGranularity` of RFC 9002 section 6.1.2: what timers tell apart. ACKs that come
+/// closer together than this, released by a link or read from a socket at one go,
+/// say nothing of the path's rate.
+pub(crate) const GRANULARITY: Duration = Duration::from_millis(1);
+
 /// Bytes that were acknowledged in a stretch of time that is never empty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
@@ -182,13 +187,18 @@ impl<F: Filter> AckRate<F> {
         }
     }
 
-    /// Samples that span at least this long, but for one that a restart cuts.
+    /// Samples that span at least this long.
     pub(crate) fn spanning(self, span: Duration) -> Self {
         Self { span, ..self }
     }
 
+    /// The sample under way, once it spans enough to say something.
+    fn whole(&self) -> Option<Sample> {
+        self.open.filter(|sample| sample.elapsed >= self.span)
+    }
+
     fn current(&self) -> F {
-        match self.open {
+        match self.whole() {
             Some(sample) => self.settled.next(sample),
             None => self.settled,
         }
@@ -230,7 +240,7 @@ impl<F: Filter> Estimator for AckRate<F> {
     }
 
     fn sample(&self) -> Option<f64> {
-        self.open.map(|sample| sample.rate())
+        self.whole().map(|sample| sample.rate())
     }
 
     fn rate(&self) -> Option<f64> {

@@ -100,7 +100,7 @@ impl Petra {
     fn ssthresh_target(&self) -> Option<f64> {
         let bdp = self.bdp()?;
         let bunch = if self.config.ack_allowance {
-            self.bunches.largest().min(bdp)
+            self.bunches.usual().min(bdp)
         } else {
             0.0
         };
@@ -171,7 +171,9 @@ impl Petra {
         let bytes = self.window.bytes();
         let datagram = self.window.datagram();
         let gain = if self.window.in_slow_start() {
-            if self.on().faster_start {
+            if self.queue.may_build(ack.rtt.min, ack.rtt.latest) {
+                0.0
+            } else if self.on().faster_start {
                 let in_flight = (ack.bytes_in_flight as f64).max(datagram);
                 self.start.gain(in_flight, ack.rtt.min)
             } else {

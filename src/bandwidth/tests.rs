@@ -134,3 +134,18 @@ fn a_sample_may_have_to_span_some_time() {
     let rate = estimator.rate().unwrap();
     assert!((450_000.0..550_000.0).contains(&rate), "{rate}");
 }
+
+#[test]
+fn within_a_bunch_there_is_no_new_sample() {
+    let mut estimator = AckRate::new(Smoothing::new(0.9)).spanning(GRANULARITY);
+    estimator.on_ack(ms(0), 1_000);
+    estimator.on_ack(ms(10), 1_000);
+    // 9 kB in 0.9 ms are no 10 MB/s.
+    for ack in 1..10 {
+        estimator.on_ack(ms(10) + ms(1) * ack / 10, 1_000);
+        close(estimator.rate(), 100_000.0);
+    }
+    // They belong to the 10 ms that end with the next bunch.
+    estimator.on_ack(ms(20), 1_000);
+    close(estimator.sample(), 1_000_000.0);
+}

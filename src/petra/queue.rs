@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Time};
 use super::rounds::Recent;
 
@@ -17,10 +18,6 @@ const WORTH_DRAINING: u32 = 48;
 /// section 4.2 has the same. A link whose delay varies by less loses packets for
 /// other reasons.
 const EXPLAINS_LOSS: u32 = 8;
-
-/// Least delay taken for a queue: the granularity of timers (RFC 9002 section
-/// 6.1.2).
-const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// Datagrams that may wait without being taken for a queue: one that is being
 /// transmitted and one behind it.
@@ -155,12 +152,22 @@ impl Queue {
     }
 
     /// Whether a queue builds: the test of slow start, where to wait for a whole
-    /// round trip is to double once more. The threshold is that of RFC 9406
-    /// section 4.2.
+    /// round trip is to double once more.
     pub(super) fn builds(&self, min_rtt: Duration) -> bool {
-        let limit = (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16));
-        self.part.excess(self.base(min_rtt)) >= limit
+        self.part.excess(self.base(min_rtt)) >= builds_limit(min_rtt)
     }
+
+    /// Whether a packet that took `latest` may have met the beginning of one: half
+    /// of the same threshold. One packet proves nothing, but to wait for the proof
+    /// while the window grows is to overfill the path.
+    pub(super) fn may_build(&self, min_rtt: Duration, latest: Duration) -> bool {
+        latest.saturating_sub(self.base(min_rtt)) >= builds_limit(min_rtt) / 2
+    }
+}
+
+/// `RttThresh` of RFC 9406 section 4.2.
+fn builds_limit(min_rtt: Duration) -> Duration {
+    (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
 }
 
 /// The delay from which on a queue is one.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::bandwidth::{AckRate, Estimator, Smoothing};
+use super::super::bandwidth::{AckRate, Estimator, Smoothing, GRANULARITY};
 use super::super::controller::Ack;
 
 /// Section 4.1.2.1: `EBW div BytesInFlight() > 2`.
@@ -31,7 +31,7 @@ pub(super) struct Start {
 impl Start {
     pub(super) fn new(alpha: f64) -> Self {
         Self {
-            train: AckRate::new(Smoothing::new(alpha)),
+            train: AckRate::new(Smoothing::new(alpha)).spanning(GRANULARITY),
             best: 0.0,
             flat_rounds: 0,
         }

@@ -97,6 +97,7 @@ mod target {
             bytes: 1_000_000,
             ..measured(2_009, 90)
         });
+        petra.on_ack(&measured(2_018, 90));
         assert_near(petra.ssthresh_target().unwrap(), 24_000.0);
     }
 
@@ -340,6 +341,19 @@ mod in_slow_start {
         flow(&mut petra, 1_000, 1_153, 90);
         flow(&mut petra, 1_153, 2_000, 110);
         assert_eq!(petra.ssthresh(), None);
+    }
+
+    #[test]
+    fn a_packet_that_waited_is_no_reason_to_grow() {
+        let mut petra = petra();
+        flow(&mut petra, 1_000, 1_090, 90);
+        let before = petra.window();
+        // Half of the threshold of 11.25 ms.
+        petra.on_ack(&measured(1_099, 96));
+        assert_eq!(petra.window(), before);
+        assert_eq!(petra.ssthresh(), None);
+        petra.on_ack(&measured(1_108, 95));
+        assert!(petra.window() > before);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What `petra-thesis` can be told, and its recipe.
 
-use super::super::bandwidth::{AckRate, Estimator, Smoothing};
+use super::super::bandwidth::{AckRate, Estimator, Smoothing, GRANULARITY};
 use super::super::catalogue::Recipe;
 use super::super::controller::{Controller, Settings};
 use super::super::mechanisms::Mechanisms;
@@ -119,7 +119,8 @@ impl PetraThesisConfig {
         let estimator: Box<dyn Estimator> = if self.estimates_as_westwood() {
             Box::new(low_pass(TAU))
         } else {
-            Box::new(AckRate::new(Smoothing::new(self.alpha.get())))
+            let smoothing = Smoothing::new(self.alpha.get());
+            Box::new(AckRate::new(smoothing).spanning(GRANULARITY))
         };
         PetraThesis::new(self.clone(), estimator, settings)
     }
