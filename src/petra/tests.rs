@@ -346,13 +346,13 @@ mod in_slow_start {
     #[test]
     fn a_packet_that_waited_is_no_reason_to_grow() {
         let mut petra = petra();
-        flow(&mut petra, 1_000, 1_090, 90);
+        flow(&mut petra, 1_000, 1_027, 90);
         let before = petra.window();
         // Half of the threshold of 11.25 ms.
-        petra.on_ack(&measured(1_099, 96));
+        petra.on_ack(&measured(1_036, 96));
         assert_eq!(petra.window(), before);
         assert_eq!(petra.ssthresh(), None);
-        petra.on_ack(&measured(1_108, 95));
+        petra.on_ack(&measured(1_045, 95));
         assert!(petra.window() > before);
     }
 
