@@ -60,7 +60,9 @@ struct Petra {
     rivals: Rivals,
     rtt: Option<Rtt>,
     most_in_flight: u64,
-    /// Window and ssthresh before the last reduction, if a loss was its reason.
+    /// When the loss event under way was found.
+    loss_event: Option<Time>,
+    /// Window and ssthresh before that event reduced them.
     undo: Option<(f64, Option<f64>)>,
 }
 
@@ -79,6 +81,7 @@ impl Petra {
             rivals: Rivals::default(),
             rtt: None,
             most_in_flight: settings.initial_window,
+            loss_event: None,
             undo: None,
             config,
         }
@@ -219,6 +222,11 @@ impl Controller for Petra {
     fn on_loss(&mut self, loss: &Loss) {
         self.rtt = loss.rtt.or(self.rtt);
         self.losses.on_loss(loss.bytes, self.window.datagram());
+        // As the transport counts: what left after an event was found is of another.
+        if self.loss_event.is_none_or(|began| loss.last_sent > began) {
+            self.loss_event = Some(loss.now);
+            self.undo = None;
+        }
         let decision = self.judge_loss(loss);
         if self.act(decision, loss.now, Reduction::Loss) {
             self.rivals.on_reduction(None);
@@ -227,7 +235,9 @@ impl Controller for Petra {
 
     fn on_pto(&mut self, pto: &Pto) {
         let decision = self.judge_pto(pto);
-        self.act(decision, pto.now, Reduction::Pto);
+        if self.act(decision, pto.now, Reduction::Pto) {
+            self.rivals.on_reduction(None);
+        }
     }
 
     /// Everything that was known of the path is from before.

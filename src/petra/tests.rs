@@ -229,6 +229,23 @@ mod on_spurious_loss {
         assert_eq!(petra.ssthresh(), Some(120_000));
     }
 
+    /// The transport tells of the last event only.
+    #[test]
+    fn an_event_that_did_not_reduce_has_nothing_to_undo() {
+        let mut petra = queued(petra());
+        petra.on_loss(&loss(2_000));
+        let reduced = petra.window();
+        for now in 2_000..2_400 {
+            petra.on_ack(&Ack {
+                app_limited: true,
+                ..measured(now, 90)
+            });
+        }
+        petra.on_loss(&loss(2_400));
+        petra.on_spurious_loss(&spurious(true));
+        assert_eq!(petra.window(), reduced);
+    }
+
     #[test]
     fn a_drain_is_no_loss_to_undo() {
         let mut petra = queued(petra());
@@ -270,6 +287,21 @@ mod on_pto {
         petra.on_pto(&nth(2));
         assert_near(petra.window.bytes(), 109_200.0);
         assert_eq!(petra.metrics().last_reduction, Some(Reduction::Pto));
+    }
+
+    #[test]
+    fn what_a_drain_would_restore_is_forgotten() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        petra.on_ack(&measured(2_000, 110));
+        petra.on_pto(&nth(2));
+        let reduced = petra.window.bytes();
+        // Under the same queue delivery is half of what it was.
+        for now in (2_201..2_800).step_by(2) {
+            petra.on_ack(&measured(now, 110));
+        }
+        assert!(petra.rivals.are_there());
+        assert!(petra.window.bytes() < reduced + 10_000.0);
     }
 
     #[test]
