@@ -3,7 +3,7 @@
 //! Events go in, a window and a pacing rate come out. A controller has no
 //! clock, no socket and no idea which stack it serves: every event carries the
 //! time at which it happened and what the transport knew then. Bytes are UDP
-//! payload bytes, as in RFC 9002 section 2; rates are bytes per second.
+//! payload bytes, as in RFC 9002 appendix B.2; rates are bytes per second.
 //!
 //! ```text
 //!  transport ── Sent, Ack, Loss, Pto, ... ──▶ Controller

@@ -13,7 +13,7 @@ const BETA: f64 = 0.7;
 const DRAIN: f64 = 0.85;
 
 /// Consecutive PTO after which one may be congestion. The first is a probe for a
-/// lost tail (RFC 9002 section 6.2.4), and says nothing.
+/// lost tail, and says nothing of a loss (RFC 9002 section 6.2).
 const PTO_COUNT: u32 = 2;
 
 /// What an event does to the window.

@@ -57,8 +57,16 @@ async fn main() -> anyhow::Result<()> {
     let mut listeners = tokio_quiche::listen([socket], params, DefaultMetrics)?;
 
     while let Some(connection) = listeners[0].next().await {
+        // One client that cannot be accepted is no reason to leave the others.
+        let connection = match connection {
+            Ok(connection) => connection,
+            Err(error) => {
+                eprintln!("a connection was not accepted: {error}");
+                continue;
+            }
+        };
         let (driver, controller) = ServerH3Driver::new(Http3Settings::default());
-        connection?.start(driver);
+        connection.start(driver);
         tokio::spawn(serve(controller));
     }
     Ok(())
