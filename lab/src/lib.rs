@@ -5,5 +5,7 @@ pub mod demo;
 pub mod entropy;
 pub mod link;
 pub mod netem;
+pub mod plan;
+pub mod results;
 pub mod sim;
 pub mod units;
