@@ -11,12 +11,12 @@ use super::http::{Application, Download, Upload};
 use super::metrics::{FlowReport, Outcome, Report, Sample};
 use super::pool::Pool;
 use super::qlog::Qlog;
-use super::scenario::{Flow, Pacing, Scenario};
 use super::tls;
 use super::world::{Address, End, Event, Side, World};
 use crate::clock::VirtualClock;
 use crate::entropy::{self, Seed};
 use crate::link;
+use crate::scenario::{Flow, Pacing, Scenario, Traffic};
 
 /// Runs `scenario` to its end.
 ///
