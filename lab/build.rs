@@ -10,16 +10,21 @@ use sha2::{Digest, Sha256};
 
 /// From the laboratory's folder: the controllers, quiche, and what of the
 /// laboratory is between a scenario and its figures.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 14] = [
     "../Cargo.lock",
     "../src",
     "../vendor/quiche/src",
     "src/clock.rs",
     "src/entropy.rs",
+    "src/link",
     "src/link.rs",
     "src/netem",
     "src/results/metrics.rs",
+    "src/scenario",
+    "src/scenario.rs",
     "src/sim",
+    "src/units",
+    "src/units.rs",
 ];
 
 fn main() {

@@ -7,5 +7,6 @@ pub mod link;
 pub mod netem;
 pub mod plan;
 pub mod results;
+pub mod scenario;
 pub mod sim;
 pub mod units;

@@ -39,7 +39,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use command::{LinkOptions, Netem, Options};
+pub use command::{Netem, Options};
 pub use experiment::execute;
 pub use run::inside;
 pub use uml::boot;

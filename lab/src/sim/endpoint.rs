@@ -6,7 +6,7 @@ use anyhow::Result;
 use quiche::h3;
 
 use super::http::Application;
-use super::scenario::Pacing;
+use crate::scenario::Pacing;
 
 /// One end of a connection.
 pub(super) struct Endpoint {

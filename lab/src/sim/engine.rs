@@ -11,12 +11,12 @@ use super::http::{Application, Download, Upload};
 use super::metrics::{FlowReport, Outcome, Report, Sample};
 use super::pool::Pool;
 use super::qlog::Qlog;
-use super::scenario::{Flow, Pacing, Scenario};
 use super::tls;
 use super::world::{Address, End, Event, Side, World};
 use crate::clock::VirtualClock;
 use crate::entropy::{self, Seed};
 use crate::link;
+use crate::scenario::{Flow, Pacing, Scenario, Traffic};
 
 /// Runs `scenario` to its end.
 ///
@@ -61,7 +61,8 @@ struct Connection {
 
 impl<'a> Engine<'a> {
     fn new(scenario: &'a Scenario, clock: &'a VirtualClock, seed: &'a Seed) -> Result<Self> {
-        let round_trip = scenario.down.delay + scenario.up.delay;
+        let round_trip = scenario.round_trip();
+        let link = &scenario.path[0];
         let channel = |direction, stream| {
             let random = entropy::generator(scenario.seed, stream);
             Channel::new(direction, round_trip, random)
@@ -81,8 +82,8 @@ impl<'a> Engine<'a> {
                 clock,
                 now: 0,
                 agenda: Agenda::new(),
-                down: channel(&scenario.down, 1),
-                up: channel(&scenario.up, 2),
+                down: channel(&link.down, 1),
+                up: channel(&link.up, 2),
                 packets: Pool::new(scenario.max_datagram_size.max(tls::CLIENT_DATAGRAM)),
             },
             flows: flows.collect::<Result<_>>()?,
@@ -135,7 +136,10 @@ impl<'a> Engine<'a> {
             remote,
             &mut config,
         )?;
-        let download = Application::Download(Download::new(running.flow.size));
+        let download = Application::Download(Download::new(match running.flow.traffic {
+            Traffic::Size(size) => Some(size),
+            _ => None,
+        }));
         let mut client = End::new(client, Endpoint::new(conn, download, Pacing::Off));
 
         let config = &mut running.server_config;
@@ -187,10 +191,10 @@ impl<'a> Engine<'a> {
 
     fn report(self) -> Result<Report> {
         let scenario = self.scenario;
-        let limit = scenario
-            .down
+        let down = &scenario.path[0].down;
+        let limit = down
             .rate
-            .map(|rate| link::goodput_limit(rate, scenario.down.loss, scenario.max_datagram_size));
+            .map(|rate| link::goodput_limit(rate, down.mean_loss(), scenario.max_datagram_size));
         let mut flows = Vec::new();
         for running in self.flows {
             // A flow starts before the end, `Scenario::check` saw to it.

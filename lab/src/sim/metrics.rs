@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::channel::{Fate, Nanos};
-use super::scenario::Flow;
+use crate::scenario::{Flow, Traffic};
 
 /// A datagram with less UDP payload than this is a runt.
 const RUNT: usize = 600;
@@ -158,7 +158,7 @@ impl FlowReport {
         let path = outcome.server.path_stats().next();
         let seconds = outcome.active.max(1) as f64 / SECOND;
         let goodput = body_bytes as f64 * 8.0 / seconds;
-        let complete = flow.size.is_some_and(|size| body_bytes >= size);
+        let complete = matches!(flow.traffic, Traffic::Size(size) if body_bytes >= size);
         FlowReport {
             cc: flow.cc.clone(),
             start: flow.start.as_secs_f64(),

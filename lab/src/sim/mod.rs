@@ -22,7 +22,6 @@ mod metrics;
 mod output;
 mod pool;
 mod qlog;
-mod scenario;
 mod tls;
 mod world;
 
@@ -30,4 +29,3 @@ pub use channel::{Channel, Fate, Nanos};
 pub use command::Sim;
 pub use engine::run;
 pub use metrics::{Delays, FlowReport, Report, Sample};
-pub use scenario::{Flow, Pacing, Scenario};

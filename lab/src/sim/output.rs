@@ -8,7 +8,8 @@ use anyhow::Result;
 use comfy_table::{presets, CellAlignment, Table};
 use serde::Serialize;
 
-use super::{FlowReport, Report, Scenario};
+use super::{FlowReport, Report};
+use crate::scenario::Scenario;
 
 /// A column: its head, and how a flow's cell comes from its runs.
 type Column = (&'static str, fn(&[&FlowReport]) -> String);

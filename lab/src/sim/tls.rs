@@ -5,8 +5,8 @@ use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
 use boring::x509::X509;
 
-use super::scenario::{Pacing, Scenario};
 use crate::link::Queue;
+use crate::scenario::{Pacing, Scenario};
 
 /// A self-signed certificate and its key. Ed25519 signs without randomness,
 /// so a handshake has the same bytes every time; nothing is secret here.
@@ -72,9 +72,10 @@ fn config(
 /// congestion window has room for, not less for what its pacer still holds, so
 /// nothing else bounds what a server that writes all it may has in memory.
 fn flow_control_window(scenario: &Scenario) -> u64 {
-    let round_trip = scenario.down.delay + scenario.up.delay;
-    let path = scenario.down.rate.map_or(0, |rate| {
-        Queue::Bdp(1.0).bytes(rate, round_trip) + scenario.down.queue.bytes(rate, round_trip)
+    let round_trip = scenario.round_trip();
+    let down = &scenario.path[0].down;
+    let path = down.rate.map_or(0, |rate| {
+        Queue::Bdp(1.0).bytes(rate, round_trip) + down.queue.bytes(rate, round_trip)
     });
     LEAST_WINDOW.max(path.saturating_mul(4))
 }
