@@ -1,5 +1,7 @@
 //! The laboratory: PETRA and its rivals on links, real and simulated.
 
+pub mod backend;
+pub mod batch;
 pub mod clock;
 pub mod demo;
 pub mod entropy;
