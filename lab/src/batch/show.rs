@@ -7,6 +7,9 @@ use comfy_table::{presets, CellAlignment, Table as Text};
 
 use crate::results::{metric, Line, Results, Summary, Table};
 
+/// The most controllers that are columns.
+const WIDEST: usize = 10;
+
 /// Prints what a plan showed: a table for each of its metrics, or, where the
 /// controllers are all that differs, one table of them all; and what came of
 /// the expectations.
@@ -33,7 +36,11 @@ pub(super) fn print(results: &Results) -> Result<()> {
     } else {
         for (number, (name, table)) in tables.iter().enumerate() {
             writeln!(out, "\n{}", title(name))?;
-            writeln!(out, "{}", lines(name, table, number == 0).trim_fmt())?;
+            let text = match table.controllers.len() {
+                0..=WIDEST => lines(name, table, number == 0),
+                _ => turned(name, table),
+            };
+            writeln!(out, "{}", text.trim_fmt())?;
         }
     }
     for verdict in &manifest.verdicts {
@@ -100,6 +107,17 @@ fn lines(name: &str, table: &Table, with_references: bool) -> Text {
             value.map_or_else(String::new, |value| value.to_string())
         });
         text.add_row(labels.chain(cells).chain(references));
+    }
+    text
+}
+
+/// A line for each controller, where there are too many for columns.
+fn turned(name: &str, table: &Table) -> Text {
+    let heads = table.lines.iter().map(Line::name);
+    let mut text = blank(1, std::iter::once("controller".to_owned()).chain(heads));
+    for (column, controller) in table.controllers.iter().enumerate() {
+        let cells = table.lines.iter().map(|line| cell(name, line.cells[column]));
+        text.add_row(std::iter::once(controller.clone()).chain(cells));
     }
     text
 }

@@ -2,6 +2,7 @@
 
 use super::fault::{Fault, Place};
 use super::number::times;
+use super::read::SCENARIO;
 use super::tree::{Entry, Node, Table, Value};
 
 /// The only key of a value that multiplies instead of replacing:
@@ -19,6 +20,14 @@ impl Path {
         let steps: Vec<String> = text.split('.').map(str::to_owned).collect();
         if steps.iter().any(String::is_empty) {
             let message = format!("`{text}` is not understood; expected the path of a field, such as link.rate or flow.0.cc");
+            return Err(Fault::at(place, message));
+        }
+        if !SCENARIO.contains(&steps[0].as_str()) {
+            let message = format!(
+                "a plan's runs have no `{}`; they have {}",
+                steps[0],
+                SCENARIO.join(", ")
+            );
             return Err(Fault::at(place, message));
         }
         Ok(Path(steps))

@@ -92,8 +92,8 @@ pub(super) fn lower(tree: &Node, controllers: &Controllers) -> Result<Lowered, F
     })
 }
 
-/// Takes out of each flow what only a plan has: how many there are, and the
-/// plan's name of the controller.
+/// Takes out of each flow what only a plan has: how many there are, the plan's
+/// name of the controller, and its options one by one.
 fn flows(
     node: &mut Node,
     controllers: &Controllers,
@@ -119,11 +119,30 @@ fn flows(
             },
         };
         counts.push(count);
-        if let Some(node) = table.get_mut("cc") {
-            names.push(node.text().map_err(|fault| within(fault.within("cc")))?.to_owned());
-            let cc = controllers.resolve(node).map(str::to_owned);
-            node.value = Value::Text(cc.map_err(|fault| within(fault.within("cc")))?);
+        let options = table.take("options").map(|entry| entry.node);
+        let Some(node) = table.get_mut("cc") else {
+            continue;
+        };
+        names.push(node.text().map_err(|fault| within(fault.within("cc")))?.to_owned());
+        let cc = controllers.resolve(node).map(str::to_owned);
+        let mut cc = cc.map_err(|fault| within(fault.within("cc")))?;
+        if let Some(options) = options {
+            let with = with_options(&cc, &options);
+            cc = with.map_err(|fault| within(fault.within("options")))?;
         }
+        node.value = Value::Text(cc);
     }
     Ok(())
+}
+
+/// A controller with more options: `petra` with `{ alpha = 0.8 }`.
+fn with_options(cc: &str, options: &Node) -> Result<String, Fault> {
+    let mut text = cc.to_owned();
+    for option in &options.table()?.entries {
+        let comma = if text.contains(':') { ',' } else { ':' };
+        text.push_str(&format!("{comma}{}={}", option.key, option.node));
+        let checked = checked(&text, &option.node).map(|_| ());
+        checked.map_err(|fault| fault.within(&option.key))?;
+    }
+    Ok(text)
 }
