@@ -42,7 +42,7 @@ fn results(
         plan: plan.name.clone(),
         title: plan.title.clone(),
         description: plan.description.clone(),
-        plan_hash: plan.hash(&agenda.versions)?,
+        plan_hash: plan.hash()?,
         backend: plan.backend.to_string(),
         versions: agenda.versions.clone(),
         command: command(planned, overrides),

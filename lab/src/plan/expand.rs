@@ -10,7 +10,7 @@ use super::axis::{self, axes, Axis};
 use super::case::{cases, Case};
 use super::expect::{expectations, metric_name, Expectation, Names};
 use super::fault::{Fault, Place};
-use super::key::{hash, key};
+use super::key::{canonical, hash, key};
 use super::path::Path;
 use super::read::{Document, SCENARIO};
 use super::scenario::{lower, Controllers, Lowered};
@@ -116,25 +116,23 @@ impl Plan {
         self
     }
 
-    /// What the plan was, for results to be told apart.
+    /// What the plan was: a hash of its points and seeds, whatever runs them.
     ///
     /// # Errors
     ///
     /// As [`Self::run`].
-    pub fn hash(&self, versions: &Versions) -> Result<String> {
+    pub fn hash(&self) -> Result<String> {
         let points = self.points.iter().map(|point| {
-            let keys = self.seeds.iter().map(|seed| Ok(self.run(point, *seed, versions)?.key));
-            let keys = keys.collect::<Result<Vec<_>>>()?;
             let Point {
                 case,
                 settings,
                 references,
                 controllers,
-                ..
+                scenario,
             } = point;
-            Ok((keys, case, settings, references, controllers))
+            Ok((case, settings, references, controllers, canonical(scenario)?))
         });
-        hash(&points.collect::<Result<Vec<_>>>()?)
+        hash(&(&self.seeds, points.collect::<Result<Vec<_>>>()?))
     }
 
     /// The run of a point with one of the seeds.
@@ -256,7 +254,8 @@ impl<'a> Draft<'a> {
         let Some(node) = self.root.get("metrics") else {
             return Ok(METRICS.map(str::to_owned).to_vec());
         };
-        let names = node.list().and_then(|items| items.iter().map(metric_name).collect());
+        let names: Result<Vec<String>, Fault> =
+            node.list().and_then(|items| items.iter().map(metric_name).collect());
         match names.map_err(|fault| fault.within("metrics"))? {
             names if names.is_empty() => Err(node.unexpected("at least one metric").within("metrics")),
             names => Ok(names),

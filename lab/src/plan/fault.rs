@@ -89,10 +89,6 @@ impl Sources {
         self.files.len() - 1
     }
 
-    pub(super) fn text(&self, file: usize) -> &str {
-        &self.files[file].1
-    }
-
     /// The fault with file, line and column, over the line itself:
     ///
     /// ```text

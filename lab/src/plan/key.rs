@@ -13,22 +13,28 @@ use crate::scenario::Scenario;
 ///
 /// # Errors
 ///
-/// When a trace of the scenario cannot be read: its content counts, not its
-/// name.
+/// As [`canonical`].
 pub(super) fn key(scenario: &Scenario, backend: &str, versions: &Versions) -> Result<String> {
+    hash(&(canonical(scenario)?, backend, versions))
+}
+
+/// The scenario as it is on every machine: of a trace the content counts, not
+/// the place.
+///
+/// # Errors
+///
+/// When a trace cannot be read.
+pub(super) fn canonical(scenario: &Scenario) -> Result<Scenario> {
     let mut scenario = scenario.clone();
-    for direction in scenario
-        .path
-        .iter_mut()
-        .flat_map(|link| [&mut link.down, &mut link.up])
-    {
+    let links = scenario.path.iter_mut();
+    for direction in links.flat_map(|link| [&mut link.down, &mut link.up]) {
         if let Some(trace) = &mut direction.trace {
             let content = fs::read(&trace)
                 .with_context(|| format!("cannot read the trace {}", trace.display()))?;
             *trace = hex(Sha256::digest(content)).into();
         }
     }
-    hash(&(&scenario, backend, versions))
+    Ok(scenario)
 }
 
 /// A hash of what `value` is in JSON, which is the same on every machine.

@@ -13,7 +13,7 @@ pub struct Manifest {
     pub title: String,
     /// What is measured and what was assumed.
     pub description: String,
-    /// What the plan was, as a hash of its expansion.
+    /// What the plan was: a hash of its points and seeds.
     pub plan_hash: String,
     /// What made the runs: `sim` or `netem`.
     pub backend: String,

@@ -5,7 +5,7 @@
 pub struct Row {
     /// The plan's name: its file's, without `.toml`.
     pub plan: String,
-    /// What the plan was, as a hash of its expansion.
+    /// What the plan was: a hash of its points and seeds.
     pub plan_hash: String,
     /// What the run was: the same key, the same figures.
     pub key: String,
