@@ -69,7 +69,9 @@ impl Place {
 
     fn command(&self, words: &str) -> Command {
         let mut command = Command::new(PROGRAM);
-        command.current_dir(self.folder.path()).args(words.split(' '));
+        command
+            .current_dir(self.folder.path())
+            .args(words.split(' '));
         command
     }
 
@@ -114,7 +116,7 @@ fn wrong(from: &str, to: &str) -> String {
 fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
     let cases = [
         ("\"2mbit\"", "\"2mbps\"", "plan.toml:8:8: link.0.rate: `2mbps` is not understood; expected a rate, such as 10mbit"),
-        ("\"2mbit\"", "2", "plan.toml:8:8: link.0.rate: invalid type: integer `2`, expected a rate"),
+        ("\"2mbit\"", "2", "plan.toml:8:8: link.0.rate: invalid value: integer `2`, expected a rate"),
         ("delay =", "dely =", "plan.toml:9:1: link.0: unknown field `dely`, expected one of `rate`"),
         ("seeds = 2", "seeds = 0", "plan.toml:3:9: seeds: `0` is not understood; expected how many seeds"),
         ("seeds = 2", "sheds = 2", "plan.toml:3:1: a plan has no field `sheds`; it has extends, title"),
@@ -137,19 +139,40 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
     }
     // The line itself, with the place under it.
     let error = wrong("\"2mbit\"", "\"2mbps\"");
-    assert!(error.ends_with("  8 | rate = \"2mbps\"\n    |        ^^^^^^^\n"), "{error}");
+    assert!(
+        error.ends_with("  8 | rate = \"2mbps\"\n    |        ^^^^^^^\n"),
+        "{error}"
+    );
 }
 
 #[test]
 fn an_expectation_is_checked_before_anything_runs() {
     let with = |expect: &str| Place::new(&format!("{PLAN}\n[[expect]]\n{expect}\n"));
     for (expect, says) in [
-        ("metric = \"goodput_mbps\"\nat_least = { controller = \"cubic\" }", "expect.0.at_least.controller: `cubic` is not understood; expected one of petra, reno"),
-        ("metric = \"goodput_mbps\"\nof = { case = \"slow\" }\nat_least = 1", "expected one of clean, lossy, fast"),
-        ("metric = \"goodput_mbps\"", "an expectation without at_least, at_most or about"),
-        ("metric = \"speed\"\nat_least = 1", "expect.0.metric: `speed`"),
-        ("metric = \"goodput_mbps\"\nat_least = 1\ntolerance = \"some\"", "\"5%\", or \"interval\""),
-        ("metric = \"goodput_mbps\"\nover = 1", "an expectation has no `over`"),
+        (
+            "metric = \"goodput_mbps\"\nat_least = { controller = \"cubic\" }",
+            "expect.0.at_least.controller: `cubic` is not understood; expected one of petra, reno",
+        ),
+        (
+            "metric = \"goodput_mbps\"\nof = { case = \"slow\" }\nat_least = 1",
+            "expected one of clean, lossy, fast",
+        ),
+        (
+            "metric = \"goodput_mbps\"",
+            "an expectation without at_least, at_most or about",
+        ),
+        (
+            "metric = \"speed\"\nat_least = 1",
+            "expect.0.metric: `speed`",
+        ),
+        (
+            "metric = \"goodput_mbps\"\nat_least = 1\ntolerance = \"some\"",
+            "\"5%\", or \"interval\"",
+        ),
+        (
+            "metric = \"goodput_mbps\"\nover = 1",
+            "an expectation has no `over`",
+        ),
     ] {
         let error = with(expect).fails("check plan.toml");
         assert!(error.contains(says), "{says}\nis not in\n{error}");
@@ -162,9 +185,15 @@ fn check_tells_how_many_runs_there_are_and_how_many_are_the_same() {
     let other = PLAN.replace("[\"petra\", \"reno\"]", "[\"reno\", \"cubic\"]");
     place.add("other.toml", &other);
     let said = place.ok("check plan.toml");
-    assert_eq!(said, "plan.toml: 6 points x 2 seeds = 12 runs by sim\n12 runs\n");
+    assert_eq!(
+        said,
+        "plan.toml: 6 points x 2 seeds = 12 runs by sim\n12 runs\n"
+    );
     let said = place.ok("check plan.toml other.toml --seeds 3");
-    assert!(said.ends_with("27 runs; 9 more are the same as one of these\n"), "{said}");
+    assert!(
+        said.ends_with("27 runs; 9 more are the same as one of these\n"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -177,14 +206,21 @@ fn the_plans_of_this_repository_are_right() {
         .filter(|path| path.is_file())
         .collect();
     plans.sort();
-    let output = Command::new(PROGRAM).arg("check").args(&plans).output().unwrap();
+    let output = Command::new(PROGRAM)
+        .arg("check")
+        .args(&plans)
+        .output()
+        .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let said = String::from_utf8(output.stdout).unwrap();
     // 66 rows, 7 controllers, 2 readings, 10 seeds.
     let rows = |table: &str, rows: usize| {
         let line = said.lines().find(|line| line.contains(table)).expect(table);
-        assert!(line.contains(&format!("= {} runs", rows * 7 * 2 * 10)), "{line}");
+        assert!(
+            line.contains(&format!("= {} runs", rows * 7 * 2 * 10)),
+            "{line}"
+        );
     };
     rows("table-4.2", 12);
     rows("table-4.3", 13);
@@ -258,7 +294,10 @@ fn what_is_interrupted_goes_on_where_it_was() {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains(&format!("{done} of 240 runs are there already")), "{said}");
+    assert!(
+        said.contains(&format!("{done} of 240 runs are there already")),
+        "{said}"
+    );
     assert!(said.contains("interrupted with"), "{said}");
     assert_eq!(output.status.code(), Some(1));
     assert!(!place.path("out/plan.csv").exists());
@@ -266,7 +305,10 @@ fn what_is_interrupted_goes_on_where_it_was() {
 
     let output = place.output("run plan.toml -o out");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains(&format!("{more} of 240 runs are there already")), "{said}");
+    assert!(
+        said.contains(&format!("{more} of 240 runs are there already")),
+        "{said}"
+    );
     assert_eq!(place.lines("out/journal.jsonl"), 240);
     place.ok("run plan.toml -o whole");
     assert!(place.read("out/plan.csv") == place.read("whole/plan.csv"));
@@ -299,7 +341,8 @@ fn plans_share_the_runs_that_they_have_in_common() {
 }
 
 /// The shell line of the documentation, for three shards.
-const PARALLEL: &str = "parallel --will-cite petra-lab run plan.toml -o out --jobs 1 --shard {}/3 ::: 1 2 3";
+const PARALLEL: &str =
+    "parallel --will-cite petra-lab run plan.toml -o out --jobs 1 --shard {}/3 ::: 1 2 3";
 
 #[test]
 fn shards_run_by_gnu_parallel_and_merged_are_the_whole() {
@@ -332,15 +375,25 @@ fn shards_run_by_gnu_parallel_and_merged_are_the_whole() {
     assert!(output.status.success());
 
     let error = place.fails("merge plan.toml -o out --seeds 3");
-    assert!(error.contains("no shard has the run") && error.contains("6 of 18"), "{error}");
+    assert!(
+        error.contains("no shard has the run") && error.contains("6 of 18"),
+        "{error}"
+    );
     let error = place.fails("merge plan.toml -o out --seeds 1");
     assert!(error.contains("which is not of these plans"), "{error}");
 
     let second = place.read("out/shard-2-of-3.jsonl");
     let third = place.read("out/shard-3-of-3.jsonl");
-    fs::write(place.path("out/shard-3-of-3.jsonl"), [&third[..], &second[..]].concat()).unwrap();
+    fs::write(
+        place.path("out/shard-3-of-3.jsonl"),
+        [&third[..], &second[..]].concat(),
+    )
+    .unwrap();
     let error = place.fails("merge plan.toml -o out");
-    assert!(error.contains("shard-2-of-3 and shard-3-of-3 both have the run"), "{error}");
+    assert!(
+        error.contains("shard-2-of-3 and shard-3-of-3 both have the run"),
+        "{error}"
+    );
     fs::write(place.path("out/shard-3-of-3.jsonl"), third).unwrap();
 
     fs::remove_file(place.path("out/shard-2-of-3.jsonl")).unwrap();
@@ -361,11 +414,17 @@ fn an_expectation_that_does_not_hold_is_told_when_the_results_are_there() {
     let output = place.output("run plan.toml -o out");
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("DOES NOT HOLD") && said.contains("clean"), "{said}");
+    assert!(
+        said.contains("DOES NOT HOLD") && said.contains("clean"),
+        "{said}"
+    );
     assert!(place.path("out/plan.csv").exists());
     let set = ResultSet::read(&place.path("out/plan.json")).unwrap();
     let verdict = &set.plans[0].manifest.verdicts[0];
-    assert!(!verdict.holds && verdict.comparisons.len() == 3, "{verdict:?}");
+    assert!(
+        !verdict.holds && verdict.comparisons.len() == 3,
+        "{verdict:?}"
+    );
     // The runs are the same: nothing is run again.
     assert!(place.ok("run other.toml -o out").contains("holds"));
     assert_eq!(place.lines("out/journal.jsonl"), 12);
@@ -389,5 +448,8 @@ fn netem_says_what_it_cannot_do() {
     let place = Place::new(&PLAN.replace("cc = \"petra\"", "cc = \"petra\"\ncount = 2"));
     assert!(place.ok("check plan.toml").contains("12 runs"));
     let error = place.fails("check plan.toml --backend netem");
-    assert!(error.contains("2 flows; it has one") && error.contains("sim can"), "{error}");
+    assert!(
+        error.contains("2 flows; it has one") && error.contains("sim can"),
+        "{error}"
+    );
 }

@@ -115,7 +115,9 @@ impl Runner for Netem {
 
     /// Two at a time: each wants a processor for its pair.
     fn workers(&self) -> usize {
-        thread::available_parallelism().map_or(1, usize::from).min(2)
+        thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(2)
     }
 }
 
@@ -146,7 +148,10 @@ mod tests {
             (|it| it.flows[0].start = Duration::from_secs(1), "beginning"),
             (|it| it.max_datagram_size = 1200, "1200"),
             (|it| it.pacing = Pacing::Off, "pacing"),
-            (|it| it.path[0].up.aqm = Aqm::CoDel(Default::default()), "ACKs"),
+            (
+                |it| it.path[0].up.aqm = Aqm::CoDel(Default::default()),
+                "ACKs",
+            ),
         ];
         for (change, says) in changes {
             let mut changed = scenario();

@@ -56,7 +56,10 @@ impl Agenda {
         };
         for file in files {
             let plan = read(file, overrides)?;
-            let other = agenda.plans.iter().find(|other| other.plan.name == plan.name);
+            let other = agenda
+                .plans
+                .iter()
+                .find(|other| other.plan.name == plan.name);
             if let Some(other) = other {
                 anyhow::bail!(
                     "{} and {} are both called `{}`, and so would be their results",
@@ -65,7 +68,9 @@ impl Agenda {
                     plan.name
                 );
             }
-            agenda.add(&plan).with_context(|| file.display().to_string())?;
+            agenda
+                .add(&plan)
+                .with_context(|| file.display().to_string())?;
             let file = file.clone();
             agenda.plans.push(Planned { plan, file });
         }

@@ -123,7 +123,12 @@ impl Run {
         }
         let mut journal = Journal::open(&self.out.join("journal.jsonl"))?;
         crew.work(&agenda.items, &mut journal)?;
-        let results = publish(&agenda, self.plans.overrides(), journal.finished(), &self.out)?;
+        let results = publish(
+            &agenda,
+            self.plans.overrides(),
+            journal.finished(),
+            &self.out,
+        )?;
         finish(&results, &self.out)
     }
 
@@ -188,14 +193,29 @@ fn finish(results: &[Results], folder: &Path) -> Result<()> {
     for results in results {
         show::print(results)?;
         let manifest = &results.manifest;
-        println!("\nresults: {}", folder.join(format!("{}.csv", manifest.plan)).display());
-        let failures = results.rows.iter().filter(|row| row.failure.is_some()).count();
+        println!(
+            "\nresults: {}",
+            folder.join(format!("{}.csv", manifest.plan)).display()
+        );
+        let failures = results
+            .rows
+            .iter()
+            .filter(|row| row.failure.is_some())
+            .count();
         if failures > 0 {
             println!("{failures} flows ended before their time: see the column `failure`");
         }
-        failed += manifest.verdicts.iter().filter(|verdict| !verdict.holds).count();
+        failed += manifest
+            .verdicts
+            .iter()
+            .filter(|verdict| !verdict.holds)
+            .count();
     }
-    let plural = if failed == 1 { "expectation does" } else { "expectations do" };
+    let plural = if failed == 1 {
+        "expectation does"
+    } else {
+        "expectations do"
+    };
     ensure!(failed == 0, "{failed} {plural} not hold");
     Ok(())
 }

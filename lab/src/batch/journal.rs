@@ -48,7 +48,10 @@ impl Journal {
         let mut file = Flock::lock(file, FlockArg::LockExclusiveNonblock)
             .map_err(|_| anyhow!("another petra-lab is at work on {}", path.display()))?;
         let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let whole = text
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
         file.set_len(whole as u64)?;
         file.seek(SeekFrom::End(0))?;
         Ok(Journal {
@@ -91,7 +94,10 @@ fn parse(path: &Path, text: &[u8]) -> Result<BTreeMap<String, Outcome>> {
         })?;
         Ok((entry.key, entry.outcome))
     };
-    lines.filter(|(_, line)| !line.is_empty()).map(entry).collect()
+    lines
+        .filter(|(_, line)| !line.is_empty())
+        .map(entry)
+        .collect()
 }
 
 /// An entry as its line.

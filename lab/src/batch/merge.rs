@@ -58,7 +58,10 @@ pub(super) fn join(folder: &Path, agenda: &Agenda) -> Result<BTreeMap<String, Ou
     let missing = agenda.items.keys().find(|key| !joined.contains_key(*key));
     if let Some(key) = missing {
         let count = agenda.items.len() - joined.len();
-        bail!("no shard has the run {key}; {count} of {} runs are missing", agenda.items.len());
+        bail!(
+            "no shard has the run {key}; {count} of {} runs are missing",
+            agenda.items.len()
+        );
     }
     Ok(joined)
 }
@@ -80,7 +83,12 @@ fn count(folder: &Path) -> Result<usize> {
             _ => found = Some((of, name)),
         }
     }
-    let none = || format!("there is no shard in {}: shard-1-of-N.jsonl", folder.display());
+    let none = || {
+        format!(
+            "there is no shard in {}: shard-1-of-N.jsonl",
+            folder.display()
+        )
+    };
     Ok(found.with_context(none)?.0)
 }
 

@@ -8,9 +8,7 @@ use anyhow::{Context, Result};
 use super::agenda::{Agenda, Overrides, Planned};
 use crate::backend::{FlowOutcome, Outcome};
 use crate::plan::{Plan, Point};
-use crate::results::{
-    write_csv, write_parquet, write_whole, Manifest, Results, Row, METRICS,
-};
+use crate::results::{write_csv, write_parquet, write_whole, Manifest, Results, Row, METRICS};
 
 /// Writes the results of each plan into `folder` and returns them.
 ///
@@ -75,7 +73,10 @@ fn results(
         }
     }
     let mut results = Results { manifest, rows };
-    let verdicts = plan.expectations.iter().map(|expected| expected.judge(&results));
+    let verdicts = plan
+        .expectations
+        .iter()
+        .map(|expected| expected.judge(&results));
     results.manifest.verdicts = verdicts.collect();
     Ok(results)
 }

@@ -44,7 +44,9 @@ impl Shard {
         if (1..=of).contains(&index) {
             Ok(Shard { index, of })
         } else {
-            Err(format!("there is no shard {index} of {of}; they count from 1"))
+            Err(format!(
+                "there is no shard {index} of {of}; they count from 1"
+            ))
         }
     }
 }
@@ -61,7 +63,9 @@ fn from_cluster(variable: impl Fn(&str) -> Option<String>) -> Result<usize, Stri
         };
         let least = variable(first).map_or(Ok(least), |text| whole(first, text))?;
         let index = whole(name, text)?.checked_sub(least);
-        return index.map(|index| index + 1).ok_or_else(|| format!("{name} is before {first}"));
+        return index
+            .map(|index| index + 1)
+            .ok_or_else(|| format!("{name} is before {first}"));
     }
     let names = CLUSTERS.map(|(name, _, _)| name).join(" nor ");
     Err(format!("neither {names} is set, of which env would be"))
@@ -101,7 +105,9 @@ mod tests {
     fn a_cluster_tells_the_number() {
         let of = |variables: &'static [(&str, &str)]| {
             let find = |name: &str| variables.iter().find(|(other, _)| *other == name);
-            Shard::read("env/4", |name| find(name).map(|(_, text)| (*text).to_owned()))
+            Shard::read("env/4", |name| {
+                find(name).map(|(_, text)| (*text).to_owned())
+            })
         };
         let third = Ok(Shard { index: 3, of: 4 });
         assert_eq!(of(&[("SLURM_ARRAY_TASK_ID", "3")]), third);

@@ -44,7 +44,11 @@ pub(super) fn print(results: &Results) -> Result<()> {
         }
     }
     for verdict in &manifest.verdicts {
-        let holds = if verdict.holds { "holds" } else { "DOES NOT HOLD" };
+        let holds = if verdict.holds {
+            "holds"
+        } else {
+            "DOES NOT HOLD"
+        };
         writeln!(out, "\nexpected: {}: {holds}", verdict.expected)?;
         let comparisons = &verdict.comparisons;
         if comparisons.is_empty() {
@@ -74,7 +78,9 @@ fn title(name: &str) -> String {
 fn controllers(tables: &[(&str, Table)]) -> Text {
     let heads = tables.iter().map(|(name, _)| title(name));
     let mut text = blank(1, std::iter::once("controller".to_owned()).chain(heads));
-    let names = tables.first().map_or(&[][..], |(_, table)| &table.controllers);
+    let names = tables
+        .first()
+        .map_or(&[][..], |(_, table)| &table.controllers);
     for (column, controller) in names.iter().enumerate() {
         let cells = tables.iter().map(|(name, table)| {
             let summary = table.lines.first().and_then(|line| line.cells[column]);
@@ -103,9 +109,9 @@ fn lines(name: &str, table: &Table, with_references: bool) -> Text {
     for line in &table.lines {
         let labels = line.labels.iter().map(|(_, label)| label.clone());
         let cells = line.cells.iter().map(|summary| cell(name, *summary));
-        let references = references(line).into_iter().map(|(_, value)| {
-            value.map_or_else(String::new, |value| value.to_string())
-        });
+        let references = references(line)
+            .into_iter()
+            .map(|(_, value)| value.map_or_else(String::new, |value| value.to_string()));
         text.add_row(labels.chain(cells).chain(references));
     }
     text
@@ -116,7 +122,10 @@ fn turned(name: &str, table: &Table) -> Text {
     let heads = table.lines.iter().map(Line::name);
     let mut text = blank(1, std::iter::once("controller".to_owned()).chain(heads));
     for (column, controller) in table.controllers.iter().enumerate() {
-        let cells = table.lines.iter().map(|line| cell(name, line.cells[column]));
+        let cells = table
+            .lines
+            .iter()
+            .map(|line| cell(name, line.cells[column]));
         text.add_row(std::iter::once(controller.clone()).chain(cells));
     }
     text

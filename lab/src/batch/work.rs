@@ -1,6 +1,7 @@
 //! Does what there is to do.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{ensure, Context, Result};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use rayon::prelude::*;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -37,11 +38,7 @@ impl Crew {
     ///
     /// Why a run could not be made, or that the work was interrupted; the
     /// journal has what was finished.
-    pub(super) fn work(
-        &self,
-        items: &BTreeMap<String, Item>,
-        journal: &mut Journal,
-    ) -> Result<()> {
+    pub(super) fn work(&self, items: &BTreeMap<String, Item>, journal: &mut Journal) -> Result<()> {
         let missing = |(key, item): &(&String, &Item)| {
             let series = !item.series || self.series(key).is_file();
             !series || !journal.finished().contains_key(*key)
@@ -88,7 +85,9 @@ impl Crew {
     ) -> Result<()> {
         let runner = backend.runner(self.programs.clone())?;
         let workers = self.jobs.unwrap_or_else(|| runner.workers());
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(workers).build()?;
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .build()?;
         // One at a time, in order: so the most of the time all workers work.
         let one = |(key, item): &(&String, &Item)| -> Result<()> {
             if stop.load(Ordering::Relaxed) {
@@ -104,7 +103,9 @@ impl Crew {
                 }
                 // It failed because it was stopped, which is told at the end.
                 Err(_) if stop.load(Ordering::Relaxed) => Ok(()),
-                Err(error) => Err(error).with_context(|| format!("the run {}", words(&item.scenario))),
+                Err(error) => {
+                    Err(error).with_context(|| format!("the run {}", words(&item.scenario)))
+                }
             }
         };
         pool.install(|| todo.par_iter().with_max_len(1).try_for_each(one))
@@ -122,7 +123,9 @@ impl Crew {
             let path = self.series(key);
             fs::create_dir_all(&self.series)
                 .with_context(|| format!("cannot make {}", self.series.display()))?;
-            write_whole(&path, |out| write_series(&item.scenario, &outcome.flows, out))?;
+            write_whole(&path, |out| {
+                write_series(&item.scenario, &outcome.flows, out)
+            })?;
         }
         Ok(outcome)
     }
@@ -144,7 +147,15 @@ fn write_series(
     out: &mut (dyn Write + Send),
 ) -> Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(["flow", "cc", "seconds", "cwnd_bytes", "rtt_ms", "body_bytes", "queue_ms"])?;
+    writer.write_record([
+        "flow",
+        "cc",
+        "seconds",
+        "cwnd_bytes",
+        "rtt_ms",
+        "body_bytes",
+        "queue_ms",
+    ])?;
     for (index, (flow, outcome)) in scenario.flows.iter().zip(flows).enumerate() {
         for sample in &outcome.series {
             writer.write_record([
@@ -164,7 +175,11 @@ fn write_series(
 /// A run by what it has: controllers and seed.
 fn words(scenario: &Scenario) -> String {
     let controllers: Vec<&str> = scenario.flows.iter().map(|flow| flow.cc.as_str()).collect();
-    format!("of {} with seed {}", controllers.join(" and "), scenario.seed)
+    format!(
+        "of {} with seed {}",
+        controllers.join(" and "),
+        scenario.seed
+    )
 }
 
 /// How far the work is, on the standard error: a bar with the time left on a
@@ -176,8 +191,13 @@ struct Progress {
 
 impl Progress {
     fn new(length: usize) -> Self {
-        let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs, {eta} left")
-            .expect("the template is right");
+        let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs, {left} left")
+            .expect("the template is right")
+            .with_key("left", |state: &ProgressState, out: &mut dyn fmt::Write| {
+                let left = left(state.elapsed(), state.pos(), state.len().unwrap_or(0));
+                // A writer in memory does not fail.
+                let _ = write!(out, "{left}");
+            });
         let bar = ProgressBar::new(length as u64).with_style(style);
         bar.enable_steady_tick(Duration::from_millis(500));
         Progress {
@@ -191,7 +211,7 @@ impl Progress {
         let (done, length) = (self.bar.position(), self.length);
         let tenths = |done: u64| done * 10 / length;
         if self.bar.is_hidden() && tenths(done) > tenths(done - 1) {
-            let left = humantime::format_duration(Duration::from_secs(self.bar.eta().as_secs()));
+            let left = left(self.bar.elapsed(), done, length);
             eprintln!("{done} of {length} runs, {left} left");
         }
     }
@@ -199,6 +219,14 @@ impl Progress {
     fn left(&self) -> u64 {
         self.length - self.bar.position()
     }
+}
+
+/// How long the rest takes if it is like what is done. Runs are in the order of
+/// their keys, so that it is.
+fn left(elapsed: Duration, done: u64, length: u64) -> humantime::FormattedDuration {
+    let each = elapsed.as_secs_f64() / done.max(1) as f64;
+    let seconds = (each * (length - done) as f64).ceil();
+    humantime::format_duration(Duration::from_secs(seconds as u64))
 }
 
 impl Drop for Progress {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{ensure, Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::command::Options;
 use super::bench::{blank, endless, sandboxed};
+use super::command::Options;
 use super::progress::Progress;
 use super::results::{Folder, RunSummary, Summary};
 use super::run::Record;

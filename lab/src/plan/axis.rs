@@ -28,7 +28,8 @@ pub(super) const MOST: usize = 1_000_000;
 
 /// Reads `[sweep]`.
 pub(super) fn axes(sweep: &Table) -> Result<Vec<Axis>, Fault> {
-    let axis = |entry: &Entry| axis(entry).map_err(|fault| fault.within(&entry.key).within("sweep"));
+    let axis =
+        |entry: &Entry| axis(entry).map_err(|fault| fault.within(&entry.key).within("sweep"));
     sweep.entries.iter().map(axis).collect()
 }
 
@@ -49,8 +50,14 @@ fn axis(entry: &Entry) -> Result<Axis, Fault> {
         }
     };
     for (number, stop) in axis.stops.iter().enumerate() {
-        if axis.stops[..number].iter().any(|other| other.label == stop.label) {
-            let place = stop.values.first().map_or(entry.node.place, |value| value.place);
+        if axis.stops[..number]
+            .iter()
+            .any(|other| other.label == stop.label)
+        {
+            let place = stop
+                .values
+                .first()
+                .map_or(entry.node.place, |value| value.place);
             return Err(Fault::at(place, format!("`{}` stands twice", stop.label)));
         }
     }
@@ -89,10 +96,15 @@ fn together(entry: &Entry, table: &Table) -> Result<Axis, Fault> {
         return Err(Fault::at(node.place, message).within(NAME));
     }
     let stop = |number: usize| {
-        let values: Vec<Node> = columns.iter().map(|column| column[number].clone()).collect();
+        let values: Vec<Node> = columns
+            .iter()
+            .map(|column| column[number].clone())
+            .collect();
         let texts: Vec<String> = values.iter().map(Node::to_string).collect();
         Stop {
-            label: names.as_ref().map_or(texts.join(" / "), |(_, names)| names[number].clone()),
+            label: names
+                .as_ref()
+                .map_or(texts.join(" / "), |(_, names)| names[number].clone()),
             values,
         }
     };
@@ -105,24 +117,30 @@ fn together(entry: &Entry, table: &Table) -> Result<Axis, Fault> {
 
 /// A list, or a range: `{ from = "0%", to = "2%", steps = 5 }`.
 fn values(node: &Node) -> Result<Vec<Node>, Fault> {
-    let values = match &node.value {
-        Value::List(items) => items.clone(),
-        Value::Table(table) if table.get("from").is_some() => ranged(node, table)?,
-        _ => {
-            return Err(node.unexpected(
+    let values =
+        match &node.value {
+            Value::List(items) => items.clone(),
+            Value::Table(table) if table.get("from").is_some() => ranged(node, table)?,
+            _ => return Err(node.unexpected(
                 "a list of values, or a range, such as { from = \"0%\", to = \"2%\", steps = 5 }",
-            ))
-        }
-    };
+            )),
+        };
     if values.is_empty() {
-        return Err(Fault::at(node.place, "a sweep over nothing; a list has at least one value"));
+        return Err(Fault::at(
+            node.place,
+            "a sweep over nothing; a list has at least one value",
+        ));
     }
     Ok(values)
 }
 
 fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Fault> {
     const KEYS: [&str; 4] = ["from", "to", "steps", "spacing"];
-    if let Some(entry) = table.entries.iter().find(|entry| !KEYS.contains(&entry.key.as_str())) {
+    if let Some(entry) = table
+        .entries
+        .iter()
+        .find(|entry| !KEYS.contains(&entry.key.as_str()))
+    {
         let message = format!("a range has no `{}`; it has {}", entry.key, KEYS.join(", "));
         return Err(Fault::at(entry.key_place, message));
     }
@@ -133,7 +151,11 @@ fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Fault> {
     let steps = need("steps")?;
     let count = match steps.value {
         Value::Integer(count @ 2..) if count as usize <= MOST => count as usize,
-        _ => return Err(steps.unexpected("a number of values, at least 2").within("steps")),
+        _ => {
+            return Err(steps
+                .unexpected("a number of values, at least 2")
+                .within("steps"))
+        }
     };
     let spacing = match table.get("spacing").map(|node| (node, node.to_string())) {
         None => Spacing::Linear,
@@ -143,5 +165,8 @@ fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Fault> {
     };
     let place = node.place;
     let values = range(need("from")?, need("to")?, count, spacing)?;
-    Ok(values.into_iter().map(|value| Node { value, place }).collect())
+    Ok(values
+        .into_iter()
+        .map(|value| Node { value, place })
+        .collect())
 }

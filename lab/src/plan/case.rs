@@ -35,7 +35,12 @@ fn case(node: &Node) -> Result<Case, Fault> {
         match entry.key.as_str() {
             "name" => name = Some(entry.node.text()?.to_owned()),
             "set" => {
-                for entry in &entry.node.table().map_err(|fault| fault.within("set"))?.entries {
+                for entry in &entry
+                    .node
+                    .table()
+                    .map_err(|fault| fault.within("set"))?
+                    .entries
+                {
                     let path = Path::new(&entry.key, entry.key_place)?;
                     settings.push((path, entry.key_place, entry.node.clone()));
                 }

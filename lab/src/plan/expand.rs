@@ -111,7 +111,8 @@ impl Plan {
     #[must_use]
     pub fn with_seeds(mut self, count: usize) -> Self {
         let next = self.seeds.iter().max().map_or(1, |largest| largest + 1);
-        self.seeds.extend((next..).take(count.saturating_sub(self.seeds.len())));
+        self.seeds
+            .extend((next..).take(count.saturating_sub(self.seeds.len())));
         self.seeds.truncate(count);
         self
     }
@@ -130,7 +131,13 @@ impl Plan {
                 controllers,
                 scenario,
             } = point;
-            Ok((case, settings, references, controllers, canonical(scenario)?))
+            Ok((
+                case,
+                settings,
+                references,
+                controllers,
+                canonical(scenario)?,
+            ))
         });
         hash(&(&self.seeds, points.collect::<Result<Vec<_>>>()?))
     }
@@ -197,14 +204,21 @@ impl<'a> Draft<'a> {
             controllers: Controllers::read(table("controllers")?).map_err(within("controllers"))?,
             axes: table("sweep")?.map_or(Ok(Vec::new()), axes)?,
             cases: root.get("case").map_or(Ok(Vec::new()), cases)?,
-            seeds: root.get("seeds").map_or(Ok(vec![1]), seeds).map_err(within("seeds"))?,
+            seeds: root
+                .get("seeds")
+                .map_or(Ok(vec![1]), seeds)
+                .map_err(within("seeds"))?,
         })
     }
 
     fn plan(self) -> Result<Plan, Fault> {
         let points = self.points()?;
         let flows = self.flows();
-        let axes: Vec<results::Axis> = self.axes.iter().map(|axis| described(axis, flows)).collect();
+        let axes: Vec<results::Axis> = self
+            .axes
+            .iter()
+            .map(|axis| described(axis, flows))
+            .collect();
         let cases: Vec<String> = self.cases.iter().map(|case| case.name.clone()).collect();
         let mut controllers = Vec::new();
         for controller in points.iter().flat_map(|point| &point.controllers) {
@@ -217,7 +231,12 @@ impl<'a> Draft<'a> {
             cases: &cases,
             axes: axes
                 .iter()
-                .map(|axis| (axis.name.as_str(), axis.values.iter().map(String::as_str).collect()))
+                .map(|axis| {
+                    (
+                        axis.name.as_str(),
+                        axis.values.iter().map(String::as_str).collect(),
+                    )
+                })
                 .collect(),
         };
         let expectations = match self.root.get("expect") {
@@ -225,7 +244,11 @@ impl<'a> Draft<'a> {
             None => Vec::new(),
         };
         let text = |key: &str| match self.root.get(key) {
-            Some(node) => Ok(node.text().map_err(|fault| fault.within(key))?.trim().to_owned()),
+            Some(node) => Ok(node
+                .text()
+                .map_err(|fault| fault.within(key))?
+                .trim()
+                .to_owned()),
             None => Ok(String::new()),
         };
         Ok(Plan {
@@ -254,10 +277,13 @@ impl<'a> Draft<'a> {
         let Some(node) = self.root.get("metrics") else {
             return Ok(METRICS.map(str::to_owned).to_vec());
         };
-        let names: Result<Vec<String>, Fault> =
-            node.list().and_then(|items| items.iter().map(metric_name).collect());
+        let names: Result<Vec<String>, Fault> = node
+            .list()
+            .and_then(|items| items.iter().map(metric_name).collect());
         match names.map_err(|fault| fault.within("metrics"))? {
-            names if names.is_empty() => Err(node.unexpected("at least one metric").within("metrics")),
+            names if names.is_empty() => {
+                Err(node.unexpected("at least one metric").within("metrics"))
+            }
             names => Ok(names),
         }
     }
@@ -265,7 +291,8 @@ impl<'a> Draft<'a> {
     /// How many flows are written down, for all that sweeps may do.
     fn flows(&self) -> usize {
         let flow = self.root.get("flow");
-        flow.and_then(|node| node.list().ok()).map_or(1, <[Node]>::len)
+        flow.and_then(|node| node.list().ok())
+            .map_or(1, <[Node]>::len)
     }
 
     /// Each case at each place of the axes, of which the last moves first.
@@ -275,12 +302,17 @@ impl<'a> Draft<'a> {
             cases => cases.iter().map(Some).collect(),
         };
         let places = self.axes.iter().try_fold(cases.len(), |count, axis| {
-            count.checked_mul(axis.stops.len()).filter(|count| *count <= axis::MOST)
+            count
+                .checked_mul(axis.stops.len())
+                .filter(|count| *count <= axis::MOST)
         });
         let Some(places) = places else {
             let message = format!("more than {} points; sweep over less", axis::MOST);
             let sweep = self.root.entries.iter().find(|entry| entry.key == "sweep");
-            return Err(Fault::at(sweep.map_or(self.scenario.place, |entry| entry.key_place), message));
+            return Err(Fault::at(
+                sweep.map_or(self.scenario.place, |entry| entry.key_place),
+                message,
+            ));
         };
         let per_case = places / cases.len();
         let mut points = Vec::with_capacity(places);
@@ -292,12 +324,7 @@ impl<'a> Draft<'a> {
         Ok(points)
     }
 
-    fn point(
-        &self,
-        case: Option<&Case>,
-        place: usize,
-        places: usize,
-    ) -> Result<Point, Fault> {
+    fn point(&self, case: Option<&Case>, place: usize, places: usize) -> Result<Point, Fault> {
         let mut tree = self.scenario.clone();
         // What tells this point from others, to be blamed for what cannot be.
         let mut culprit = None;
@@ -325,8 +352,13 @@ impl<'a> Draft<'a> {
         } = lower(&tree, &self.controllers)?;
         scenario.check().map_err(|error| {
             let tree = tree.table().ok();
-            let link = tree.and_then(|tree| tree.get("link")).map(|link| link.place);
-            Fault::at(culprit.or(link).unwrap_or(self.scenario.place), format!("{error:#}"))
+            let link = tree
+                .and_then(|tree| tree.get("link"))
+                .map(|link| link.place);
+            Fault::at(
+                culprit.or(link).unwrap_or(self.scenario.place),
+                format!("{error:#}"),
+            )
         })?;
         Ok(Point {
             case: case.map(|case| case.name.clone()),
@@ -340,7 +372,10 @@ impl<'a> Draft<'a> {
     /// The axes' places, and every field that any point sets, as it is at
     /// this one.
     fn settings(&self, mut settings: Vec<(String, String)>, tree: &Node) -> Vec<(String, String)> {
-        let of_axes = self.axes.iter().flat_map(|axis| axis.fields.iter().map(|(path, _)| path));
+        let of_axes = self
+            .axes
+            .iter()
+            .flat_map(|axis| axis.fields.iter().map(|(path, _)| path));
         let of_cases = self.cases.iter();
         let of_cases = of_cases.flat_map(|case| case.settings.iter().map(|(path, _, _)| path));
         for path in of_axes.chain(of_cases) {
@@ -355,10 +390,15 @@ impl<'a> Draft<'a> {
     fn references(&self, case: Option<&Case>) -> Vec<(String, Option<f64>)> {
         let names = self.cases.iter().flat_map(|case| &case.references);
         let mut seen = BTreeSet::new();
-        let names = names.map(|(name, _)| name).filter(|name| seen.insert(*name));
+        let names = names
+            .map(|(name, _)| name)
+            .filter(|name| seen.insert(*name));
         let number = |name: &String| {
             let references = &case?.references;
-            references.iter().find(|(other, _)| other == name).map(|(_, number)| *number)
+            references
+                .iter()
+                .find(|(other, _)| other == name)
+                .map(|(_, number)| *number)
         };
         names.map(|name| (name.clone(), number(name))).collect()
     }
@@ -381,7 +421,9 @@ fn seeds(node: &Node) -> Result<Vec<u64>, Fault> {
         _ => Err(node.unexpected("a whole number of at least 0")),
     };
     let seeds: Vec<u64> = match &node.value {
-        Value::Integer(count @ 1..) if *count as usize <= axis::MOST => (1..=*count as u64).collect(),
+        Value::Integer(count @ 1..) if *count as usize <= axis::MOST => {
+            (1..=*count as u64).collect()
+        }
         Value::List(items) if !items.is_empty() => {
             items.iter().map(whole).collect::<Result<_, _>>()?
         }

@@ -122,7 +122,9 @@ fn expectation(node: &Node, names: &Names) -> Result<Expectation, Fault> {
         let message = "only one of at_least, at_most and about in one expectation";
         return Err(Fault::at(node.place, message));
     }
-    let (relation, than) = sides.pop().ok_or_else(missing("at_least, at_most or about"))?;
+    let (relation, than) = sides
+        .pop()
+        .ok_or_else(missing("at_least, at_most or about"))?;
     Ok(Expectation {
         metric,
         of,
@@ -270,7 +272,10 @@ impl Selection {
 
     fn words(&self) -> String {
         let controller = self.controller.iter().cloned();
-        let labels = self.labels.iter().map(|(name, label)| format!("{name} {label}"));
+        let labels = self
+            .labels
+            .iter()
+            .map(|(name, label)| format!("{name} {label}"));
         let words: Vec<String> = controller.chain(labels).collect();
         if words.is_empty() {
             "every controller".to_owned()
@@ -296,7 +301,10 @@ impl Than {
         }
         let line = table.lines.iter().find(|line| line.labels == labels)?;
         let controller = selection.controller.as_deref().unwrap_or(controller);
-        let column = table.controllers.iter().position(|name| name == controller)?;
+        let column = table
+            .controllers
+            .iter()
+            .position(|name| name == controller)?;
         line.cells[column]
     }
 }

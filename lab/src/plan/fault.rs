@@ -110,7 +110,9 @@ impl Sources {
         let content = text[line_start..].lines().next().unwrap_or("");
         let column = text[line_start..start].chars().count();
         let rest = content.chars().count().saturating_sub(column);
-        let length = text[start..place.end.clamp(start, text.len())].chars().count();
+        let length = text[start..place.end.clamp(start, text.len())]
+            .chars()
+            .count();
         let marks = "^".repeat(length.clamp(1, rest.max(1)));
         let gap = " ".repeat(line.to_string().len());
         let mut out = format!("{}:{line}:{}: {fault}\n", path.display(), column + 1);

@@ -69,11 +69,15 @@ pub(super) fn range(
 ) -> Result<Vec<Value>, Fault> {
     let (first, last) = (Quantity::of(from)?, Quantity::of(to)?);
     if first.unit != last.unit || first.bare != last.bare {
-        let message = format!("from `{from}` to `{to}` is not understood; expected the same unit twice");
+        let message =
+            format!("from `{from}` to `{to}` is not understood; expected the same unit twice");
         return Err(Fault::at(to.place, message));
     }
     if spacing == Spacing::Log && first.number * last.number <= 0.0 {
-        return Err(Fault::at(from.place, "a range spaced by ratios cannot begin or end at 0"));
+        return Err(Fault::at(
+            from.place,
+            "a range spaced by ratios cannot begin or end at 0",
+        ));
     }
     let number = |step: usize| {
         let part = step as f64 / (steps - 1) as f64;

@@ -76,13 +76,17 @@ fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<()
             Ok(number) => {
                 let count = items.len();
                 let item = items.get_mut(number).ok_or_else(|| {
-                    let message = format!("there is no number {number}; they count from 0, and there are {count}");
+                    let message = format!(
+                        "there is no number {number}; they count from 0, and there are {count}"
+                    );
                     Fault::at(key, message)
                 })?;
                 return set(item, rest, key, value);
             }
             Err(_) => {
-                return items.iter_mut().try_for_each(|item| set(item, steps, key, value));
+                return items
+                    .iter_mut()
+                    .try_for_each(|item| set(item, steps, key, value));
             }
         },
         Value::Table(table) => table,
@@ -142,7 +146,10 @@ fn show(node: &Node, steps: &[String], found: &mut Vec<String>) {
     };
     match &node.value {
         Value::List(items) => match step.parse::<usize>() {
-            Ok(number) => items.get(number).into_iter().for_each(|item| show(item, rest, found)),
+            Ok(number) => items
+                .get(number)
+                .into_iter()
+                .for_each(|item| show(item, rest, found)),
             Err(_) => items.iter().for_each(|item| show(item, steps, found)),
         },
         Value::Table(table) => match table.get(step) {

@@ -65,7 +65,10 @@ fn read(path: &Path, sources: &mut Sources, deepest: usize) -> Result<Table> {
     let Some(extends) = root.take("extends") else {
         return Ok(root);
     };
-    let base = extends.node.text().map_err(|fault| sources.explain(&fault))?;
+    let base = extends
+        .node
+        .text()
+        .map_err(|fault| sources.explain(&fault))?;
     if deepest == 0 {
         let fault = Fault::at(extends.key_place, "plans extend each other without end");
         return Err(sources.explain(&fault));

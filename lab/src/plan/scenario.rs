@@ -80,15 +80,18 @@ pub(super) fn lower(tree: &Node, controllers: &Controllers) -> Result<Lowered, F
         place: tree.place,
         value: Value::Table(parts),
     };
-    let mut scenario = Scenario::deserialize(&node).map_err(|fault| {
-        fault.rename("path", "link").rename("flows", "flow")
-    })?;
+    let mut scenario = Scenario::deserialize(&node)
+        .map_err(|fault| fault.rename("path", "link").rename("flows", "flow"))?;
     let flows = scenario.flows.iter().zip(&counts);
-    scenario.flows = flows.flat_map(|(flow, count)| vec![flow.clone(); *count]).collect();
+    scenario.flows = flows
+        .flat_map(|(flow, count)| vec![flow.clone(); *count])
+        .collect();
     let repeated = names.iter().zip(&counts);
     Ok(Lowered {
         scenario,
-        controllers: repeated.flat_map(|(name, count)| vec![name.clone(); *count]).collect(),
+        controllers: repeated
+            .flat_map(|(name, count)| vec![name.clone(); *count])
+            .collect(),
     })
 }
 
@@ -101,12 +104,16 @@ fn flows(
     counts: &mut Vec<usize>,
 ) -> Result<(), Fault> {
     let Value::List(flows) = &mut node.value else {
-        return Err(node.unexpected("a table or a list of tables").within("flow"));
+        return Err(node
+            .unexpected("a table or a list of tables")
+            .within("flow"));
     };
     for (number, flow) in flows.iter_mut().enumerate() {
         let within = |fault: Fault| fault.within(&number.to_string()).within("flow");
         let Value::Table(table) = &mut flow.value else {
-            return Err(within(flow.unexpected("a table, such as { cc = \"petra\" }")));
+            return Err(within(
+                flow.unexpected("a table, such as { cc = \"petra\" }"),
+            ));
         };
         let count = match table.take("count").map(|entry| entry.node) {
             None => 1,
@@ -123,7 +130,11 @@ fn flows(
         let Some(node) = table.get_mut("cc") else {
             continue;
         };
-        names.push(node.text().map_err(|fault| within(fault.within("cc")))?.to_owned());
+        names.push(
+            node.text()
+                .map_err(|fault| within(fault.within("cc")))?
+                .to_owned(),
+        );
         let cc = controllers.resolve(node).map(str::to_owned);
         let mut cc = cc.map_err(|fault| within(fault.within("cc")))?;
         if let Some(options) = options {

@@ -134,7 +134,10 @@ impl Table {
                 merged.entries.push(entry);
                 continue;
             };
-            *below = match (entry.node.value, std::mem::replace(&mut below.value, Value::Boolean(false))) {
+            *below = match (
+                entry.node.value,
+                std::mem::replace(&mut below.value, Value::Boolean(false)),
+            ) {
                 (Value::Table(upper), Value::Table(lower)) => Node {
                     value: Value::Table(upper.over(lower)),
                     place: entry.node.place,
@@ -182,7 +185,10 @@ impl Node {
 
     /// That something else was expected here.
     pub(super) fn unexpected(&self, expected: &str) -> Fault {
-        Fault::at(self.place, format!("`{self}` is not understood; expected {expected}"))
+        Fault::at(
+            self.place,
+            format!("`{self}` is not understood; expected {expected}"),
+        )
     }
 }
 

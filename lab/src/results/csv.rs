@@ -99,7 +99,9 @@ impl Heads {
                 .with_context(|| format!("`{name}` is `{text}`, no whole number"))
         };
         let numbers = |columns: &[(String, usize)]| {
-            let cell = |(name, place): &(String, usize)| Ok((name.clone(), number(name, &record[*place])?));
+            let cell = |(name, place): &(String, usize)| {
+                Ok((name.clone(), number(name, &record[*place])?))
+            };
             columns.iter().map(cell).collect::<Result<Vec<_>>>()
         };
         Ok(Row {
@@ -165,7 +167,10 @@ mod tests {
     #[test]
     fn what_is_no_file_of_rows_is_refused_with_its_place() {
         let error = read("a,b\n1,2\n").unwrap_err();
-        assert!(format!("{error:#}").contains("no column `plan`"), "{error:#}");
+        assert!(
+            format!("{error:#}").contains("no column `plan`"),
+            "{error:#}"
+        );
         let broken = written(&[row(true), row(true)]).replacen(",17.1", ",many", 2);
         let error = read(&broken).unwrap_err();
         let text = format!("{error:#}");

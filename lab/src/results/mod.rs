@@ -28,6 +28,6 @@ pub(crate) use metrics::figures;
 pub use metrics::{metric, Figures, Metric, Sense, METRICS};
 pub use parquet::write_parquet;
 pub use row::{Cell, Row};
-pub use set::{Results, ResultSet};
+pub use set::{ResultSet, Results};
 pub use statistics::Summary;
 pub use table::{Line, Table};

@@ -119,7 +119,11 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         write_parquet(&rows, &mut file).unwrap();
         let reader = SerializedFileReader::new(file).unwrap();
-        let read: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        let read: Vec<_> = reader
+            .get_row_iter(None)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
         assert_eq!(read.len(), rows.len());
         for (read, row) in read.iter().zip(&rows) {
             let columns = read.get_column_iter();

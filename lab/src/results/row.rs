@@ -95,10 +95,20 @@ impl Row {
     /// The heads of the row's columns. All rows of a plan have the same.
     pub fn heads(&self) -> Vec<String> {
         let fixed = FIXED.iter().map(|(head, _)| (*head).to_owned());
-        let settings = self.settings.iter().map(|(name, _)| format!("{SETTING}{name}"));
+        let settings = self
+            .settings
+            .iter()
+            .map(|(name, _)| format!("{SETTING}{name}"));
         let metrics = self.metrics.iter().map(|(name, _)| name.clone());
-        let references = self.references.iter().map(|(name, _)| format!("{REFERENCE}{name}"));
-        fixed.chain(settings).chain(metrics).chain(references).collect()
+        let references = self
+            .references
+            .iter()
+            .map(|(name, _)| format!("{REFERENCE}{name}"));
+        fixed
+            .chain(settings)
+            .chain(metrics)
+            .chain(references)
+            .collect()
     }
 
     /// The row's cells, in the order of [`heads`](Self::heads).
@@ -106,13 +116,23 @@ impl Row {
         let fixed = FIXED.iter().map(|(_, cell)| cell(self));
         let settings = self.settings.iter().map(|(_, value)| Cell::Text(value));
         let metrics = self.metrics.iter().map(|(_, value)| Cell::Number(*value));
-        let references = self.references.iter().map(|(_, value)| Cell::Number(*value));
-        fixed.chain(settings).chain(metrics).chain(references).collect()
+        let references = self
+            .references
+            .iter()
+            .map(|(_, value)| Cell::Number(*value));
+        fixed
+            .chain(settings)
+            .chain(metrics)
+            .chain(references)
+            .collect()
     }
 }
 
 fn find<'a, T>(pairs: &'a [(String, T)], name: &str) -> Option<&'a T> {
-    pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    pairs
+        .iter()
+        .find(|(key, _)| key == name)
+        .map(|(_, value)| value)
 }
 
 #[cfg(test)]

@@ -63,7 +63,10 @@ impl Table {
             });
             let column = controllers.iter().position(|name| *name == row.controller);
             if let Some((column, value)) = column.zip(row.metric(metric)) {
-                groups[place].entry((column, row.seed)).or_default().push(value);
+                groups[place]
+                    .entry((column, row.seed))
+                    .or_default()
+                    .push(value);
             }
         }
         for (line, group) in lines.iter_mut().zip(&groups) {
@@ -80,7 +83,10 @@ impl Table {
 
 /// The line that a row belongs to.
 fn labels(manifest: &Manifest, row: &Row) -> Vec<(String, String)> {
-    let case = row.case.iter().map(|case| ("case".to_owned(), case.clone()));
+    let case = row
+        .case
+        .iter()
+        .map(|case| ("case".to_owned(), case.clone()));
     let axes = manifest.axes.iter().filter(|axis| !axis.controllers);
     let places = axes.map(|axis| {
         let place = row.setting(&axis.name).unwrap_or_default();
