@@ -49,7 +49,7 @@ impl<'de> Deserialize<'de> for Link {
 struct Said {
     direction: Direction,
     keys: Vec<String>,
-    up: Option<Back>,
+    up: Option<Box<Back>>,
 }
 
 /// What was written under `up`.
@@ -119,7 +119,7 @@ struct Fields<'a, M> {
     map: M,
     with_up: bool,
     keys: &'a mut Vec<String>,
-    up: &'a mut Option<Back>,
+    up: &'a mut Option<Box<Back>>,
 }
 
 impl<'de, M: MapAccess<'de>> MapAccess<'de> for Fields<'_, M> {

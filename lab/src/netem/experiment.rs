@@ -16,7 +16,7 @@ use super::progress::Progress;
 use super::results::{Folder, RunSummary, Summary};
 use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD, STAGE};
 use super::sandbox::Sandbox;
-use super::{table, Job};
+use super::{table, tc, Job};
 use crate::link::Link;
 
 /// What a run takes beside its transfer, at the most: booting, calibration of
@@ -33,6 +33,8 @@ const USUAL_OVERHEAD: Duration = Duration::from_secs(7);
 /// What cannot be run; there are no results then.
 pub fn execute(controllers: &[String], options: &Options) -> Result<()> {
     let link = options.link.link()?;
+    tc::check(&link.down)?;
+    tc::check(&link.up)?;
     // Now, rather than within the last run.
     petra::register();
     for cc in controllers {
