@@ -153,7 +153,9 @@ mod tests {
     #[test]
     fn lost_packets_have_waited_and_rejected_ones_have_not() {
         let mut meter = Meter::default();
-        [599, 600, 1350, 1350].map(|payload| meter.sent(payload));
+        for payload in [599, 600, 1350, 1350] {
+            meter.sent(payload);
+        }
         meter.count(Fate::Overflowed, 0);
         meter.count(Fate::Dropped, 0);
         meter.count(Fate::Lost { queued: 4_000 }, 4_000);

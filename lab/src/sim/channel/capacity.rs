@@ -21,7 +21,7 @@ pub(super) struct Sent {
 
 /// The transmitter of a bottleneck. Packets go over it one after the other.
 #[derive(Clone, Debug)]
-pub enum Capacity {
+pub(in crate::sim) enum Capacity {
     Unlimited(Outages),
     Constant(u64),
     Steps(Steps),
@@ -112,7 +112,7 @@ pub(super) fn transmission(bytes: u64, rate: u64) -> Nanos {
 
 /// Times when nothing moves: from, to; in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outages(Vec<(Nanos, Nanos)>);
+pub(in crate::sim) struct Outages(Vec<(Nanos, Nanos)>);
 
 impl Outages {
     pub(super) fn new(direction: &Direction) -> Self {
@@ -133,7 +133,7 @@ impl Outages {
 
 /// One rate after another, 0 in an outage.
 #[derive(Clone, Debug)]
-pub(super) struct Steps {
+pub(in crate::sim) struct Steps {
     first: u64,
     /// From when on, and the rate.
     pieces: Vec<(Nanos, u64)>,

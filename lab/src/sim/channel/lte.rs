@@ -58,7 +58,7 @@ impl Fading {
 
 /// A cell in operation.
 #[derive(Clone, Debug)]
-pub(super) struct Cell {
+pub(in crate::sim) struct Cell {
     fading: Fading,
     outages: Outages,
     block_errors: f64,

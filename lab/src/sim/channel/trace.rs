@@ -19,7 +19,7 @@ const MILLISECOND: Nanos = 1_000_000;
 
 /// A trace in operation.
 #[derive(Clone, Debug)]
-pub(super) struct Trace {
+pub(in crate::sim) struct Trace {
     /// Times of one round.
     times: Vec<Nanos>,
     /// Length of a round.
@@ -152,7 +152,7 @@ mod tests {
     fn what_it_offers_is_its_lines_times_1504_bytes() {
         let mut trace = trace("1\n1\n4\n10\n");
         let bits = 1504.0 * 8.0;
-        for (at, lines) in [(0, 0.0), (1, 2.0), (9, 3.0), (10, 4.0), (25, 10.0)] {
+        for (at, lines) in [(0, 0.0), (1, 2.0), (9, 3.0), (10, 4.0), (25, 11.0)] {
             assert_eq!(trace.offered(at * MS), lines * bits, "{at}");
         }
     }
