@@ -139,8 +139,8 @@ fn codel_brings_a_standing_queue_to_its_target() {
         queue: Queue::Bytes(100_000),
         ..wide()
     };
-    // 5 % more than the rate for 100 s: a sender that does not heed drops.
-    let entries = regular(0, 950_000, 1000, 100 * SECOND);
+    // Three packets a second too much, which a drop or two per interval undo.
+    let entries = regular(0, 997_000, 1000, 100 * SECOND);
     let wait = |aqm| {
         let fates = pass(&managed(aqm), &entries, 200 * SECOND);
         let late = fates.iter().skip(entries.len() / 2).filter_map(queued);
@@ -160,7 +160,7 @@ fn codel_brings_a_standing_queue_to_its_target() {
 #[test]
 fn fq_codel_keeps_a_modest_flow_from_a_heavy_one() {
     // 4 Mbit/s beside 16 on 8, and not in step.
-    let mut entries = regular(1, 2 * MS, 1000, 20 * SECOND);
+    let mut entries = regular(1, 2_000_300, 1000, 20 * SECOND);
     entries.extend(regular(2, 501_001, 1000, 20 * SECOND));
     entries.sort_by_key(|(at, ..)| *at);
     let outcome = |aqm: Aqm| {
