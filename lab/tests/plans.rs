@@ -438,7 +438,10 @@ fn flows_over_time_are_kept_where_the_plan_wants_them() {
     for row in &set.plans[0].rows {
         let series = place.read(&format!("out/series/{}.csv", row.key));
         let text = String::from_utf8(series).unwrap();
-        assert!(text.starts_with("flow,cc,seconds,cwnd_bytes"), "{text}");
+        assert!(
+            text.starts_with("flow,cc,seconds,cwnd_bytes,ssthresh_bytes,in_flight_bytes"),
+            "{text}"
+        );
         assert!(text.lines().count() > 40, "{text}");
     }
 }

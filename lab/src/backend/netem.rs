@@ -7,8 +7,7 @@ use std::thread;
 use anyhow::{ensure, Context, Result};
 
 use super::{FlowOutcome, Outcome, Runner};
-use crate::link::Direction;
-use crate::netem::{Bench, MAX_DATAGRAM_SIZE};
+use crate::netem::{self, Bench, MAX_DATAGRAM_SIZE};
 use crate::scenario::{Flow, Pacing, Scenario, Traffic};
 
 /// Netem, found and ready.
@@ -24,7 +23,7 @@ impl Netem {
 }
 
 /// Whether netem and the example pair can make such a run: one download over
-/// one link of what [`Direction`] has had from the beginning.
+/// one link.
 pub(super) fn accepts(scenario: &Scenario) -> Result<()> {
     let why = "the backend netem cannot do this; sim can";
     let can = || -> Result<()> {
@@ -51,32 +50,9 @@ pub(super) fn accepts(scenario: &Scenario) -> Result<()> {
             *flow == plain && matches!(flow.traffic, Traffic::Bulk | Traffic::Size(_)),
             "a flow that is not one download from the beginning on"
         );
-        let link = &scenario.path[0];
-        for (way, direction) in [("the data", &link.down), ("the ACKs", &link.up)] {
-            ensure!(
-                *direction == simple(direction),
-                "a link with more than rate, queue, delay, jitter, loss, loss_run, reorder and \
-                 grid, on the way of {way}"
-            );
-        }
-        Ok(())
+        netem::check(&scenario.path[0])
     };
     can().context(why)
-}
-
-/// A direction with nothing but what netem has.
-fn simple(direction: &Direction) -> Direction {
-    Direction {
-        rate: direction.rate,
-        queue: direction.queue,
-        delay: direction.delay,
-        jitter: direction.jitter,
-        loss: direction.loss,
-        loss_run: direction.loss_run,
-        reorder: direction.reorder,
-        grid: direction.grid,
-        ..Direction::default()
-    }
 }
 
 impl Runner for Netem {
@@ -130,7 +106,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::link::{Aqm, Link};
+    use crate::link::{Aqm, Direction, Link};
 
     #[test]
     fn what_netem_cannot_do_is_refused_with_its_reason() {

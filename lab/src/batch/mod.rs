@@ -16,6 +16,7 @@ mod command;
 mod journal;
 mod merge;
 mod publish;
+mod series;
 mod shard;
 mod show;
 mod work;

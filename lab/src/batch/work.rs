@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +16,8 @@ use signal_hook::flag;
 
 use super::agenda::Item;
 use super::journal::{Entry, Journal};
-use crate::backend::{Backend, FlowOutcome, Outcome, Runner};
+use super::series;
+use crate::backend::{Backend, Outcome, Runner};
 use crate::results::write_whole;
 use crate::scenario::Scenario;
 
@@ -124,52 +124,15 @@ impl Crew {
             fs::create_dir_all(&self.series)
                 .with_context(|| format!("cannot make {}", self.series.display()))?;
             write_whole(&path, |out| {
-                write_series(&item.scenario, &outcome.flows, out)
+                series::write(&item.scenario, &outcome.flows, out)
             })?;
         }
         Ok(outcome)
     }
 
     fn series(&self, key: &str) -> PathBuf {
-        series_path(&self.series, key)
+        series::path(&self.series, key)
     }
-}
-
-/// The file of a run's flows over time.
-pub(super) fn series_path(folder: &Path, key: &str) -> PathBuf {
-    folder.join(format!("{key}.csv"))
-}
-
-/// The flows over time.
-fn write_series(
-    scenario: &Scenario,
-    flows: &[FlowOutcome],
-    out: &mut (dyn Write + Send),
-) -> Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record([
-        "flow",
-        "cc",
-        "seconds",
-        "cwnd_bytes",
-        "rtt_ms",
-        "body_bytes",
-        "queue_ms",
-    ])?;
-    for (index, (flow, outcome)) in scenario.flows.iter().zip(flows).enumerate() {
-        for sample in &outcome.series {
-            writer.write_record([
-                index.to_string(),
-                flow.cc.clone(),
-                sample.time.to_string(),
-                sample.cwnd.to_string(),
-                sample.rtt.to_string(),
-                sample.body_bytes.to_string(),
-                sample.queue.to_string(),
-            ])?;
-        }
-    }
-    Ok(writer.flush()?)
 }
 
 /// A run by what it has: controllers and seed.

@@ -11,7 +11,7 @@ use super::process::supervise;
 use super::results::RunSummary;
 use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD, STAGE};
 use super::sandbox::{Choice, Sandbox};
-use super::Job;
+use super::{tc, Job};
 use crate::link::Link;
 
 /// What a run takes beside its transfer, at the most: booting, calibration of
@@ -93,6 +93,16 @@ impl Bench {
             rtt_ms: run.transport.rtt_ms.map(|rtt| (rtt.p50, rtt.p95)),
         })
     }
+}
+
+/// Whether netem can be such a link.
+///
+/// # Errors
+///
+/// What it cannot be.
+pub fn check(link: &Link) -> Result<()> {
+    tc::check(&link.down)?;
+    tc::check(&link.up)
 }
 
 /// A job without link, controller and length, which uses the pair in

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{ensure, Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::bench::{blank, endless, sandboxed};
+use super::bench::{blank, check, endless, sandboxed};
 use super::command::Options;
 use super::progress::Progress;
 use super::results::{Folder, RunSummary, Summary};
@@ -28,6 +28,7 @@ const USUAL_OVERHEAD: Duration = Duration::from_secs(7);
 /// What cannot be run; there are no results then.
 pub fn execute(controllers: &[String], options: &Options) -> Result<()> {
     let link = options.link.link()?;
+    check(&link)?;
     // Now, rather than within the last run.
     petra::register();
     for cc in controllers {

@@ -40,7 +40,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use bench::{Bench, Measured};
+pub use bench::{check, Bench, Measured};
 pub use command::{Netem, Options};
 pub use experiment::execute;
 pub use run::inside;

@@ -59,23 +59,37 @@ const fn metric_of(
 #[rustfmt::skip]
 pub const METRICS: &[Metric] = &[
     metric_of(("goodput_mbps", "Goodput", "Mbit/s"), 3, More, |flow, _| Some(flow.goodput / 1e6)),
+    metric_of(("throughput_mbps", "Throughput of IP packets", "Mbit/s"), 3, More, |flow, _| Some(flow.throughput / 1e6)),
     metric_of(("received_mb", "Body received", "MB"), 2, More, |flow, _| Some(flow.body_bytes as f64 / 1e6)),
     metric_of(("share_of_limit", "Share of the goodput limit", ""), 3, More, |flow, _| flow.share),
+    metric_of(("share_of_flows", "Share of all flows' goodput", ""), 3, Neither, share_of_flows),
+    metric_of(("utilisation", "Utilisation of the busiest link", ""), 3, More, |_, run| utilisation(run)),
+    metric_of(("jain", "Jain's index of the run", ""), 3, More, |_, run| run.fairness),
+    metric_of(("convergence_s", "Convergence of the run", "s"), 1, Less, |_, run| run.convergence),
     metric_of(("completion_s", "Completion", "s"), 3, Less, |flow, _| flow.completion),
+    metric_of(("objects", "Web objects", ""), 1, More, |flow, _| Some(flow.objects?.count as f64)),
+    metric_of(("object_mean_s", "Time of a web object, mean", "s"), 3, Less, |flow, _| Some(flow.objects?.mean)),
+    metric_of(("object_p95_s", "Time of a web object, 95th percentile", "s"), 3, Less, |flow, _| Some(flow.objects?.p95)),
     metric_of(("loss_percent", "Packets declared lost", "%"), 2, Less, |flow, _| percent(flow.packets_lost as f64, flow.packets_sent as f64)),
-    metric_of(("overflow_percent", "Dropped by the queue", "%"), 2, Less, |flow, _| percent(flow.overflowed as f64, flow.datagrams as f64)),
+    metric_of(("path_loss_percent", "Datagrams that the path lost", "%"), 2, Less, |flow, _| Some(100.0 * flow.loss)),
+    metric_of(("overflow_percent", "Datagrams that found a queue full", "%"), 2, Less, |flow, _| percent(flow.overflowed as f64, flow.datagrams as f64)),
+    metric_of(("dropped_percent", "Datagrams dropped by queue management", "%"), 2, Less, |flow, _| percent(flow.dropped as f64, flow.datagrams as f64)),
     metric_of(("retransmitted_kb", "Retransmitted", "kB"), 1, Less, |flow, _| Some(flow.retransmitted_bytes as f64 / 1e3)),
     metric_of(("ptos", "Probe timeouts", ""), 1, Less, |flow, _| Some(flow.ptos as f64)),
     metric_of(("runts_percent", "Datagrams under 600 bytes", "%"), 1, Less, |flow, _| Some(100.0 * flow.runts)),
+    metric_of(("delay_mean_ms", "Delay to the client, mean", "ms"), 1, Less, |flow, _| Some(flow.delay)),
+    metric_of(("jitter_ms", "Jitter (RFC 3550)", "ms"), 2, Less, |flow, _| Some(flow.jitter)),
     metric_of(("queue_mean_ms", "Queueing delay, mean", "ms"), 1, Less, |flow, _| Some(flow.queue.mean)),
     metric_of(("queue_p50_ms", "Queueing delay, median", "ms"), 1, Less, |flow, _| Some(flow.queue.p50)),
     metric_of(("queue_p95_ms", "Queueing delay, 95th percentile", "ms"), 1, Less, |flow, _| Some(flow.queue.p95)),
     metric_of(("queue_p99_ms", "Queueing delay, 99th percentile", "ms"), 1, Less, |flow, _| Some(flow.queue.p99)),
     metric_of(("queue_max_ms", "Queueing delay, largest", "ms"), 1, Less, |flow, _| Some(flow.queue.max)),
     metric_of(("rtt_min_ms", "RTT, smallest", "ms"), 1, Neither, |flow, _| flow.min_rtt),
-    metric_of(("rtt_mean_ms", "RTT, mean", "ms"), 1, Less, |flow, _| Some(flow.mean_rtt)),
+    metric_of(("rtt_mean_ms", "Smoothed RTT, mean", "ms"), 1, Less, |flow, _| Some(flow.mean_rtt)),
+    metric_of(("rtt_p50_ms", "Smoothed RTT, median", "ms"), 1, Less, |flow, _| Some(flow.rtt.p50)),
+    metric_of(("rtt_p95_ms", "Smoothed RTT, 95th percentile", "ms"), 1, Less, |flow, _| Some(flow.rtt.p95)),
+    metric_of(("rtt_p99_ms", "Smoothed RTT, 99th percentile", "ms"), 1, Less, |flow, _| Some(flow.rtt.p99)),
     metric_of(("cwnd_mean_kb", "Congestion window, mean", "kB"), 1, Neither, |flow, _| Some(flow.mean_cwnd / 1e3)),
-    metric_of(("jain", "Jain's index of the run", ""), 3, More, |_, run| jain(run)),
 ];
 
 /// The metric of this name.
@@ -96,13 +110,17 @@ fn percent(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| 100.0 * part / whole)
 }
 
-/// Jain's index of the goodputs of flows that share a link: 1 is equal shares,
-/// 1 / n is all for one of n.
-fn jain(run: &Report) -> Option<f64> {
+/// The flow's part of what all flows of the run had together; `None` of one
+/// flow alone.
+fn share_of_flows(flow: &FlowReport, run: &Report) -> Option<f64> {
     let sum: f64 = run.flows.iter().map(|flow| flow.goodput).sum();
-    let squares: f64 = run.flows.iter().map(|flow| flow.goodput.powi(2)).sum();
-    let count = run.flows.len();
-    (count > 1 && squares > 0.0).then(|| sum.powi(2) / (squares * count as f64))
+    (run.flows.len() > 1 && sum > 0.0).then(|| flow.goodput / sum)
+}
+
+/// That of the link that comes closest to its physical limit.
+fn utilisation(run: &Report) -> Option<f64> {
+    let links = run.links.iter().filter_map(|link| link.utilisation);
+    links.max_by(f64::total_cmp)
 }
 
 #[cfg(test)]
