@@ -300,7 +300,7 @@ fn an_lte_cell_wanders_around_its_mean_and_delays_what_fails() {
         delay: millis(20),
         ..Direction::default()
     };
-    let scenario = scenario(vec![shaped(lte)], vec![bulk()]);
+    let scenario = scenario(vec![shaped(lte)], vec![Flow::new("reno")]);
     let flow = only_flow(&scenario);
     assert!(
         (0.8..=1.0).contains(&flow.share.unwrap()),
