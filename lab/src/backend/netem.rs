@@ -127,7 +127,7 @@ mod tests {
             (|it| it.pacing = Pacing::Off, "pacing"),
             (
                 |it| it.path[0].up.aqm = Aqm::CoDel(Default::default()),
-                "ACKs",
+                "queue management",
             ),
         ];
         for (change, says) in changes {

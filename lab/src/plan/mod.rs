@@ -25,5 +25,8 @@ mod read;
 mod scenario;
 mod tree;
 
+#[cfg(test)]
+mod tests;
+
 pub use expand::{Plan, Point, Run};
 pub use expect::{Expectation, Relation, Selection, Than, Tolerance};
