@@ -7,7 +7,7 @@
 //!                   case       └─ Point
 //! ```
 //!
-//! A plan is read as a [`tree`] of values that know their place in the file.
+//! A plan is read as a tree of values that know their place in the file.
 //! Sweeps and cases put their values into the tree, each with its own place;
 //! only then does the tree become a [`Scenario`](crate::scenario::Scenario). So
 //! whatever is wrong is told with its line, wherever it was written.
