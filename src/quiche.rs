@@ -87,6 +87,7 @@ pub const fn table(parse_options: fn(&str) -> Result<Options, String>) -> Conges
         on_spurious_loss,
         on_mtu_change,
         pacing_rate,
+        bandwidth,
         #[cfg(feature = "qlog")]
         state_str,
         #[cfg(feature = "qlog")]
@@ -290,6 +291,10 @@ fn packet_threshold(r: &Congestion, pto: Duration, rtt_stats: &RttStats) -> Opti
 
 fn pacing_rate(r: &Congestion, _rtt_stats: &RttStats) -> Option<u64> {
     path(r).controller.pacing_rate()
+}
+
+fn bandwidth(r: &Congestion) -> Option<u64> {
+    path(r).controller.metrics().bandwidth_estimate
 }
 
 #[cfg(feature = "qlog")]

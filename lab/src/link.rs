@@ -1,41 +1,100 @@
 //! What a link is asked to be. One description serves the simulator and netem.
 //!
-//! A link is a path of two directions, each a [`Direction`]; `netem` and `sim`
-//! make it real.
+//! A link is one bottleneck with its two directions, each a [`Direction`];
+//! `netem` and `sim` make it real.
 
+mod aqm;
+mod options;
+mod parts;
+mod text;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{ensure, Result};
+use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
 
-/// One direction of a link.
+pub use aqm::{Aqm, CoDel, FqCoDel, Red};
+pub use options::LinkOptions;
+pub use parts::{Aggregate, GilbertElliott, Handover, Lte, Outage, RateStep};
+
+use crate::units::{self, Maybe, Rate, Share, Text, Time};
+
+/// One direction of a link. Packets pass what it has in this order:
+///
+/// ```text
+///  decimate ── aggregate ── queue ── rate ── losses ── delay ── grid ── handover
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Direction {
     /// Bits per second of the bottleneck, counted over IP packets. `None`: as
     /// fast as the machine.
+    #[serde(with = "Maybe::<Rate>")]
     pub rate: Option<u64>,
+    /// Later rates, in the order of time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<RateStep>,
+    /// Times when the bottleneck stands, in order; packets wait.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outages: Vec<Outage>,
+    /// Instead of a rate: the packet-delivery opportunities of a file of
+    /// mahimahi's, one line each with its millisecond, for up to 1504 bytes
+    /// of what waits; over and over again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<PathBuf>,
+    /// Instead of a rate: what an LTE cell does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lte: Option<Lte>,
+    /// The most that waits for the bottleneck.
+    pub queue: Queue,
+    /// How the queue is managed.
+    #[serde(skip_serializing_if = "is_default")]
+    pub aqm: Aqm,
     /// One-way propagation delay.
+    #[serde(with = "Text::<Time>")]
     pub delay: Duration,
     /// Standard deviation of the delay; zero for a constant one.
+    #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
     pub jitter: Duration,
+    /// Whether packets may overtake each other by jitter; otherwise one with a
+    /// short delay waits for those before it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub jitter_reorders: bool,
     /// Probability that a packet is lost, 0 to 1.
+    #[serde(with = "Text::<Share>", skip_serializing_if = "is_default")]
     pub loss: f64,
     /// Mean length of a run of losses, in packets, at least 1 (Gilbert's
     /// model). `None`: each packet is lost or not by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_run: Option<f64>,
+    /// Instead of `loss`: losses in two states.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst: Option<GilbertElliott>,
     /// Probability that a packet overtakes the delay line, 0 to 1.
+    #[serde(with = "Text::<Share>", skip_serializing_if = "is_default")]
     pub reorder: f64,
     /// Packets arrive only at multiples of this time, all together, as behind
     /// a medium with a schedule. Zero: each when it is there.
+    #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
     pub grid: Duration,
-    /// Drop-tail queue ahead of the bottleneck.
-    pub queue: Queue,
+    /// Packets that go together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aggregate: Option<Aggregate>,
+    /// Of packets as small as an ACK, less than [`SMALL`] bytes, only every
+    /// n-th passes, at least 1: what boxes do that thin ACKs out.
+    #[serde(skip_serializing_if = "is_one")]
+    pub decimate: u32,
+    /// Changes of the path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handover: Option<Handover>,
 }
 
+/// A packet of fewer bytes, IP header included, may be an ACK alone.
+pub const SMALL: usize = 200;
+
 /// Both directions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Link {
     /// From the server to the client: the data.
     pub down: Direction,
@@ -44,21 +103,43 @@ pub struct Link {
 }
 
 impl Link {
+    /// The link whose way back has the rate, the delay and the queue of `down`
+    /// and nothing else of it.
+    pub fn symmetric(down: Direction) -> Self {
+        let up = Direction {
+            rate: down.rate,
+            delay: down.delay,
+            queue: down.queue,
+            ..Direction::default()
+        };
+        Link { down, up }
+    }
+
     /// The sum of both propagation delays, which a [`Queue::Bdp`] refers to.
     pub fn round_trip(&self) -> Duration {
         self.down.delay + self.up.delay
     }
+
+    /// Whether there can be such a link.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be and what can, in one sentence.
+    pub fn check(&self) -> Result<()> {
+        self.down.check().context("the way of the data")?;
+        self.up.check().context("the way back")
+    }
 }
 
-/// The size of a drop-tail queue. What is left of the packet in transmission
-/// counts; an idle bottleneck takes any packet.
+/// The size of a queue. What is left of the packet in transmission counts; an
+/// idle bottleneck takes any packet.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(try_from = "String", into = "String")]
 pub enum Queue {
     /// In bytes of IP packets.
     Bytes(u64),
-    /// In bandwidth-delay products of the link: rate times the sum of both
-    /// directions' delays.
+    /// In bandwidth-delay products: rate (the first one, or the mean of what
+    /// stands instead) times the sum of the path's delays in both directions.
     Bdp(f64),
 }
 
@@ -69,23 +150,90 @@ impl Direction {
     ///
     /// What cannot be and what can, in one sentence.
     pub fn check(&self) -> Result<()> {
-        let Direction { loss, reorder, .. } = *self;
-        ensure!(self.rate != Some(0), "a rate of 0; it is at least 1 bit/s");
-        for (name, share) in [("loss", loss), ("reorder", reorder)] {
-            ensure!(
-                (0.0..=1.0).contains(&share),
-                "a {name} of {share}; it is a probability from 0 to 1"
-            );
+        self.check_capacity()?;
+        self.check_losses()?;
+        self.aqm.check()?;
+        let reorder = self.reorder;
+        ensure!(
+            (0.0..=1.0).contains(&reorder),
+            "a reorder of {reorder}; it is a probability from 0 to 1"
+        );
+        ensure!(
+            reorder == 0.0 || !self.delay.is_zero(),
+            "a packet can overtake only where there is a delay: reordering needs a delay"
+        );
+        ensure!(
+            !self.jitter_reorders || !self.jitter.is_zero(),
+            "jitter_reorders without jitter"
+        );
+        ensure!(self.decimate > 0, "a decimate of 0; it is at least 1");
+        if let Some(Aggregate { packets, .. }) = self.aggregate {
+            ensure!(packets > 0, "an aggregate of 0 packets; it is at least 1");
         }
+        self.handover.map_or(Ok(()), |handover| handover.check())
+    }
+
+    fn check_capacity(&self) -> Result<()> {
+        ensure!(self.rate != Some(0), "a rate of 0; it is at least 1 bit/s");
+        let several = [
+            self.rate.is_some(),
+            self.trace.is_some(),
+            self.lte.is_some(),
+        ];
+        ensure!(
+            several.iter().filter(|one| **one).count() <= 1,
+            "more than one of rate, trace and lte; a bottleneck has one of them"
+        );
+        ensure!(
+            self.steps.is_empty() || self.rate.is_some(),
+            "steps of the rate without a rate to begin with"
+        );
+        ensure!(
+            self.steps.iter().all(|step| step.rate > 0),
+            "a step to a rate of 0; it is at least 1 bit/s, and an outage is no step"
+        );
+        ensure!(
+            self.steps.windows(2).all(|pair| pair[0].at < pair[1].at),
+            "steps of the rate that are not in the order of time"
+        );
+        ensure!(
+            self.outages
+                .windows(2)
+                .all(|pair| pair[0].at + pair[0].lasts < pair[1].at),
+            "outages that are not in the order of time, or that touch each other"
+        );
+        let managed = self.aqm != Aqm::DropTail;
+        ensure!(
+            !managed || several.contains(&true),
+            "an aqm without a rate: nothing waits where packets take no time"
+        );
+        self.lte.map_or(Ok(()), |lte| lte.check())
+    }
+
+    fn check_losses(&self) -> Result<()> {
+        let loss = self.loss;
+        ensure!(
+            (0.0..=1.0).contains(&loss),
+            "a loss of {loss}; it is a probability from 0 to 1"
+        );
         if let Some(run) = self.loss_run {
             // A single good packet between two runs is the least.
             let least = (loss / (1.0 - loss)).max(1.0);
             ensure!(
                 run >= least && run.is_finite(),
-                "losses in runs of {run}; at a loss of {loss} it is at least {least}"
+                "losses in runs of {run}; at a loss of {loss} it is at least {least} packets"
             );
         }
-        Ok(())
+        ensure!(
+            self.burst.is_none() || (loss == 0.0 && self.loss_run.is_none()),
+            "both loss and burst; losses follow one of them"
+        );
+        self.burst.map_or(Ok(()), |burst| burst.check())
+    }
+
+    /// The share of packets that the link loses in the long run.
+    pub fn mean_loss(&self) -> f64 {
+        self.burst.map_or(self.loss, |burst| burst.mean_loss())
     }
 }
 
@@ -108,19 +256,51 @@ impl Queue {
     }
 }
 
+impl TryFrom<String> for Queue {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        units::parse_queue(&text)
+    }
+}
+
+impl From<Queue> for String {
+    fn from(queue: Queue) -> String {
+        units::format_queue(queue)
+    }
+}
+
 impl Default for Direction {
     fn default() -> Self {
         Direction {
             rate: None,
+            steps: Vec::new(),
+            outages: Vec::new(),
+            trace: None,
+            lte: None,
+            queue: Queue::Bdp(1.0),
+            aqm: Aqm::DropTail,
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
+            jitter_reorders: false,
             loss: 0.0,
             loss_run: None,
+            burst: None,
             reorder: 0.0,
             grid: Duration::ZERO,
-            queue: Queue::Bdp(1.0),
+            aggregate: None,
+            decimate: 1,
+            handover: None,
         }
     }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn is_one(value: &u32) -> bool {
+    *value == 1
 }
 
 /// Bytes of the IPv4 and UDP headers of a datagram.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use petra_lab::{demo, netem, sim};
+use petra_lab::{batch, demo, netem, sim};
 
 /// PETRA and its rivals on links, real and simulated.
 #[derive(Parser)]
@@ -19,6 +19,9 @@ enum Command {
     Sim(sim::Sim),
     Netem(netem::Netem),
     Demo(demo::Demo),
+    Check(batch::Check),
+    Run(batch::Run),
+    Merge(batch::Merge),
     /// Within a sandbox: do its job.
     #[command(hide = true)]
     Inside {
@@ -38,6 +41,9 @@ fn main() -> ExitCode {
         Command::Sim(sim) => sim.execute(),
         Command::Netem(netem) => netem.execute(),
         Command::Demo(demo) => demo.execute(),
+        Command::Check(check) => check.execute(),
+        Command::Run(run) => run.execute(),
+        Command::Merge(merge) => merge.execute(),
         Command::Inside { folder } => netem::inside(&folder),
         Command::Boot { folder, .. } => netem::boot(&folder).map(|never| match never {}),
     };

@@ -1,9 +1,16 @@
 //! Quantities as people write them: `10mbit`, `45ms`, `0.5%`, `1bdp`.
 //!
-//! Every function fits clap's `value_parser`: what is wrong with a text, and
-//! what would be right, is in the error.
+//! Every `parse` function fits clap's `value_parser`: what is wrong with a text,
+//! and what would be right, is in the error. [`Text`] and [`Maybe`] are the same
+//! quantities for serde, and every `format` function is what `parse` reads.
+
+mod options;
+mod text;
 
 use std::time::Duration;
+
+pub use options::Options;
+pub use text::{Form, Maybe, Rate, Share, Size, Text, Time};
 
 use crate::link::Queue;
 
@@ -32,6 +39,14 @@ const SIZES: &[Unit] = &[
 
 const SHARES: &[Unit] = &[("", 1.0), ("%", 0.01)];
 
+const NUMBERS: &[Unit] = &[("", 1.0)];
+
+const RATE: &str = "a rate, such as 10mbit, 2.5gbit or 400kbit (bits per second)";
+const TIME: &str = "a duration, such as 45ms, 60s, 250us or 2min";
+const SHARE: &str = "a share from 0 to 1, such as 0.5% or 0.005";
+const SIZE: &str = "a size, such as 64kB, 200MB or 1500B";
+const QUEUE: &str = "a queue, such as 1bdp (bandwidth-delay products), 64kB or 3000B";
+
 /// The longest duration that is accepted: a leap year.
 const LONGEST: f64 = 366.0 * 86_400.0;
 
@@ -41,8 +56,7 @@ const LONGEST: f64 = 366.0 * 86_400.0;
 ///
 /// A text that is no positive number with one of `bit`, `kbit`, `mbit`, `gbit`.
 pub fn parse_rate(text: &str) -> Result<u64, String> {
-    let what = "a rate, such as 10mbit, 2.5gbit or 400kbit (bits per second)";
-    let rate = quantity(text, RATES, what)?;
+    let rate = quantity(text, RATES, RATE)?;
     if (1.0..=1e15).contains(&rate) {
         Ok(rate.round() as u64)
     } else {
@@ -57,8 +71,7 @@ pub fn parse_rate(text: &str) -> Result<u64, String> {
 /// A text that is no number with one of `ns`, `us`, `ms`, `s`, `min`, or more
 /// than a year.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let what = "a duration, such as 45ms, 60s, 250us or 2min";
-    let seconds = quantity(text, TIMES, what)?;
+    let seconds = quantity(text, TIMES, TIME)?;
     if seconds <= LONGEST {
         Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
     } else {
@@ -72,12 +85,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 ///
 /// A text that is no number, with or without `%`, or outside of 0 to 1.
 pub fn parse_share(text: &str) -> Result<f64, String> {
-    let what = "a share from 0 to 1, such as 0.5% or 0.005";
-    let share = quantity(text, SHARES, what)?;
+    let share = quantity(text, SHARES, SHARE)?;
     if share <= 1.0 {
         Ok(share)
     } else {
-        Err(expected(text, what))
+        Err(expected(text, SHARE))
     }
 }
 
@@ -87,7 +99,7 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
 ///
 /// A text that is no number with one of `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`.
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    quantity(text, SIZES, "a size, such as 64kB, 200MB or 1500B").map(|bytes| bytes.round() as u64)
+    quantity(text, SIZES, SIZE).map(|bytes| bytes.round() as u64)
 }
 
 /// The size of a queue: `1bdp`, `0.5bdp`, `64kB`.
@@ -96,19 +108,93 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 ///
 /// A text that is neither a positive multiple of `bdp` nor a positive size.
 pub fn parse_queue(text: &str) -> Result<Queue, String> {
-    let what = "a queue, such as 1bdp (bandwidth-delay products), 64kB or 3000B";
     let lower = text.trim().to_ascii_lowercase();
     let queue = match lower.strip_suffix("bdp") {
         Some(number) => {
-            Queue::Bdp(quantity(number, &[("", 1.0)], what).map_err(|_| expected(text, what))?)
+            Queue::Bdp(quantity(number, NUMBERS, QUEUE).map_err(|_| expected(text, QUEUE))?)
         }
-        None => Queue::Bytes(quantity(text, SIZES, what)?.round() as u64),
+        None => Queue::Bytes(quantity(text, SIZES, QUEUE)?.round() as u64),
     };
     match queue {
         Queue::Bdp(multiple) if multiple <= 0.0 => Err(expected(text, "a queue larger than 0")),
         Queue::Bytes(0) => Err(expected(text, "a queue larger than 0")),
         queue => Ok(queue),
     }
+}
+
+/// A number of at least 0, without a unit: `5`, `0.25`.
+///
+/// # Errors
+///
+/// A text that is no such number.
+pub fn parse_number(text: &str) -> Result<f64, String> {
+    quantity(text, NUMBERS, "a number, such as 5 or 0.25")
+}
+
+/// A rate in its largest unit without a fraction: `10mbit`, `2500kbit`.
+pub fn format_rate(rate: u64) -> String {
+    whole(
+        rate,
+        &[
+            ("gbit", 1_000_000_000),
+            ("mbit", 1_000_000),
+            ("kbit", 1_000),
+            ("bit", 1),
+        ],
+    )
+}
+
+/// A duration in its largest unit without a fraction: `45ms`, `1500us`.
+pub fn format_duration(time: Duration) -> String {
+    let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    whole(
+        nanos,
+        &[
+            ("s", 1_000_000_000),
+            ("ms", 1_000_000),
+            ("us", 1_000),
+            ("ns", 1),
+        ],
+    )
+}
+
+/// A size in its largest decimal unit without a fraction: `64kB`, `1500B`.
+pub fn format_size(bytes: u64) -> String {
+    whole(
+        bytes,
+        &[
+            ("GB", 1_000_000_000),
+            ("MB", 1_000_000),
+            ("kB", 1_000),
+            ("B", 1),
+        ],
+    )
+}
+
+/// A share in percent where that says it exactly, else as a number.
+pub fn format_share(share: f64) -> String {
+    let percent = format!("{}%", 100.0 * share);
+    if parse_share(&percent) == Ok(share) {
+        percent
+    } else {
+        share.to_string()
+    }
+}
+
+/// A queue: `1bdp`, `64kB`.
+pub fn format_queue(queue: Queue) -> String {
+    match queue {
+        Queue::Bytes(bytes) => format_size(bytes),
+        Queue::Bdp(multiple) => format!("{multiple}bdp"),
+    }
+}
+
+/// `count` in the first of `units`, from the largest down to 1, that divides it.
+fn whole(count: u64, units: &[(&str, u64)]) -> String {
+    let fits =
+        |(_, scale): &&(&str, u64)| count.is_multiple_of(*scale) && (count > 0 || *scale == 1);
+    let (unit, scale) = units.iter().find(fits).unwrap_or(&units[units.len() - 1]);
+    format!("{}{unit}", count / scale)
 }
 
 /// A non-negative number and its unit, in the base unit.
@@ -149,6 +235,27 @@ mod tests {
         assert_eq!(parse_queue("1bdp"), Ok(Queue::Bdp(1.0)));
         assert_eq!(parse_queue("64kB"), Ok(Queue::Bytes(64_000)));
         assert_eq!(parse_queue("64KiB"), Ok(Queue::Bytes(65_536)));
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_the_same() {
+        for rate in [1, 400_000, 2_500_000, 10_000_000_000] {
+            assert_eq!(parse_rate(&format_rate(rate)), Ok(rate));
+        }
+        for nanos in [0, 1, 1_500, 45_000_000, 61_000_000_000, 123_456_789_012_345] {
+            let time = Duration::from_nanos(nanos);
+            assert_eq!(parse_duration(&format_duration(time)), Ok(time));
+        }
+        for share in [0.0, 0.005, 1.0 / 3.0, 0.07, 1e-9, 1.0] {
+            assert_eq!(parse_share(&format_share(share)), Ok(share));
+        }
+        for queue in [Queue::Bdp(0.1), Queue::Bytes(1_501), Queue::Bytes(64_000)] {
+            assert_eq!(parse_queue(&format_queue(queue)), Ok(queue));
+        }
+        assert_eq!(format_rate(2_500_000), "2500kbit");
+        assert_eq!(format_duration(Duration::from_millis(45)), "45ms");
+        assert_eq!(format_share(0.005), "0.5%");
+        assert_eq!(format_queue(Queue::Bytes(64_000)), "64kB");
     }
 
     #[test]

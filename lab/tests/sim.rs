@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use petra_lab::link::{goodput_limit, Direction};
-use petra_lab::sim::{run, Flow, FlowReport, Pacing, Report, Scenario};
+use petra_lab::link::{goodput_limit, Direction, Link};
+use petra_lab::scenario::{Flow, Pacing, Scenario, Traffic};
+use petra_lab::sim::{run, FlowReport, Report};
 
 const RATE: u64 = 10_000_000;
 
@@ -31,8 +32,7 @@ fn scenario(down: Direction, controllers: &[&str]) -> Scenario {
     Scenario {
         duration: Duration::from_secs(10),
         ..Scenario::new(
-            down,
-            link(),
+            Link { down, up: link() },
             controllers.iter().map(|cc| Flow::new(cc)).collect(),
         )
     }
@@ -118,7 +118,7 @@ fn without_losses_the_link_is_full_and_never_more_than_full() {
 fn a_download_of_a_size_completes_with_that_many_bytes() {
     const SIZE: u64 = 1_000_000;
     let flow = Flow {
-        size: Some(SIZE),
+        traffic: Traffic::Size(SIZE),
         ..Flow::new("cubic")
     };
     let report = only_flow(&Scenario {
@@ -153,7 +153,7 @@ fn flows_share_the_link_from_their_start_on() {
 #[test]
 fn a_grid_on_the_way_back_is_in_the_round_trip() {
     let mut gridded = scenario(link(), &["cubic"]);
-    gridded.up.grid = Duration::from_millis(20);
+    gridded.path[0].up.grid = Duration::from_millis(20);
     let flow = only_flow(&gridded);
     // ACKs that would arrive between two lines wait 10 ms on average.
     let behind = only_flow(&scenario(link(), &["cubic"]));

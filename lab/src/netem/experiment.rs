@@ -1,29 +1,24 @@
 //! All runs of a command: each in a sandbox of its own, some at a time.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{bail, ensure, Context, Result};
+use anyhow::{ensure, Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use super::bench::{blank, check, endless, sandboxed};
 use super::command::Options;
-use super::process::supervise;
 use super::progress::Progress;
 use super::results::{Folder, RunSummary, Summary};
-use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD, STAGE};
+use super::run::Record;
 use super::sandbox::Sandbox;
 use super::{table, Job};
 use crate::link::Link;
 
-/// What a run takes beside its transfer, at the most: booting, calibration of
-/// a slow link, and a machine that is busy.
-const MOST_OVERHEAD: Duration = Duration::from_secs(120);
-
-/// What it usually takes.
+/// What a run usually takes beside its transfer.
 const USUAL_OVERHEAD: Duration = Duration::from_secs(7);
 
 /// Runs every controller over the link, keeps the results and shows them.
@@ -33,6 +28,7 @@ const USUAL_OVERHEAD: Duration = Duration::from_secs(7);
 /// What cannot be run; there are no results then.
 pub fn execute(controllers: &[String], options: &Options) -> Result<()> {
     let link = options.link.link()?;
+    check(&link)?;
     // Now, rather than within the last run.
     petra::register();
     for cc in controllers {
@@ -80,38 +76,14 @@ pub fn execute(controllers: &[String], options: &Options) -> Result<()> {
 
 /// What all jobs have in common.
 fn job(options: &Options, link: Link) -> Result<Job> {
-    let folder = match &options.programs {
-        Some(folder) => folder.clone(),
-        None => std::env::current_exe()?.with_file_name("examples"),
-    };
     Ok(Job {
-        congestion_control: String::new(),
         bytes: options
             .size
             .unwrap_or_else(|| endless(&link, options.duration)),
         link,
         time_limit: options.duration,
-        server: program(&folder, "http3-server")?,
-        client: program(&folder, "http3-client")?,
         server_options: options.server_options.clone(),
-        uml_clock: None,
-    })
-}
-
-/// More bytes than the link carries in the time: what passes at its rate
-/// without any header, or 10 Gbit/s.
-fn endless(link: &Link, duration: Duration) -> u64 {
-    let rate = link.down.rate.unwrap_or(10_000_000_000);
-    (rate as f64 / 8.0 * duration.as_secs_f64()) as u64 + 1
-}
-
-fn program(folder: &Path, name: &str) -> Result<PathBuf> {
-    let path = folder.join(name);
-    path.canonicalize().with_context(|| {
-        format!(
-            "there is no {}; `cargo build --release --examples` makes it",
-            path.display()
-        )
+        ..blank(options.programs.as_deref())?
     })
 }
 
@@ -163,35 +135,17 @@ impl Crew<'_> {
         let job = &self.jobs[index];
         let cc = &job.congestion_control;
         let name = format!("{}-{}", index + 1, file_name(cc));
-        self.sandboxed(job, &name)
+        self.recorded(job, &name)
             .and_then(|record| RunSummary::new(job, &self.folder.join(&name), record))
             .inspect(|run| self.progress.done(&name, &run.to_string()))
             .with_context(|| format!("the run of {cc} failed"))
     }
 
-    fn sandboxed(&self, job: &Job, name: &str) -> Result<Record> {
+    fn recorded(&self, job: &Job, name: &str) -> Result<Record> {
         let folder = self.folder.join(name);
-        let exchange = folder.join(EXCHANGE);
-        fs::create_dir_all(&exchange)
-            .and_then(|()| fs::write(exchange.join(JOB), serde_json::to_vec(job)?))
-            .with_context(|| format!("cannot write into {}", folder.display()))?;
-        let mut command = self.sandbox.command(&folder)?;
-        let mut words = Vec::new();
-        let patience = job.time_limit + MOST_OVERHEAD;
-        supervise(&mut command, patience, self.stop, |line| {
-            match line.strip_prefix(STAGE) {
-                Some(stage) => self.progress.stage(name, stage),
-                None => words.push(line.to_owned()),
-            }
-        })?;
-        if let Ok(error) = fs::read_to_string(exchange.join(ERROR)) {
-            bail!("{error}");
-        }
-        let Ok(record) = fs::read(exchange.join(RECORD)) else {
-            bail!("the sandbox ended early, saying:\n{}", words.join("\n"));
-        };
-        fs::remove_dir_all(exchange)?;
-        Ok(serde_json::from_slice(&record)?)
+        sandboxed(self.sandbox, job, &folder, self.stop, |stage| {
+            self.progress.stage(name, stage);
+        })
     }
 }
 

@@ -17,6 +17,7 @@
 //! [`inside`], a run builds the network, measures it and starts the pair of
 //! programs. When the sandbox ends, the kernel removes all of it.
 
+mod bench;
 mod calibration;
 mod command;
 mod counters;
@@ -39,7 +40,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use command::{LinkOptions, Netem, Options};
+pub use bench::{check, Bench, Measured};
+pub use command::{Netem, Options};
 pub use experiment::execute;
 pub use run::inside;
 pub use uml::boot;

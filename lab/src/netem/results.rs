@@ -99,10 +99,10 @@ pub(super) struct RunSummary {
     goodput_limit_bps: Option<f64>,
     pub(super) share_of_limit: Option<f64>,
     /// Whether the whole body came within the time.
-    complete: bool,
+    pub(super) complete: bool,
     /// To the last byte, or to the end of the time.
-    seconds: f64,
-    bytes: u64,
+    pub(super) seconds: f64,
+    pub(super) bytes: u64,
     /// What the server's qlog says.
     #[serde(flatten)]
     pub(super) transport: Transport,

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::link::{Direction, IP_AND_UDP_HEADERS};
+use anyhow::{ensure, Result};
+
+use crate::link::{Aqm, Direction, IP_AND_UDP_HEADERS};
 
 use super::MAX_DATAGRAM_SIZE;
 
@@ -12,6 +14,32 @@ const DELAY_LINE_LIMIT: u32 = 1_000_000;
 /// A rate that no path has. netem keeps jittered packets in order only when it
 /// has a rate, and this one takes no time.
 const ORDERING_RATE: &str = "1000gbit";
+
+/// Whether netem can be such a direction.
+///
+/// # Errors
+///
+/// What it cannot be, and what can.
+pub(super) fn check(direction: &Direction) -> Result<()> {
+    for (has, what) in [
+        (!direction.steps.is_empty(), "steps of the rate"),
+        (!direction.outages.is_empty(), "outages"),
+        (direction.trace.is_some(), "a trace"),
+        (direction.lte.is_some(), "an LTE cell"),
+        (direction.aqm != Aqm::DropTail, "queue management"),
+        (direction.jitter_reorders, "jitter that reorders"),
+        (direction.burst.is_some(), "losses in two states"),
+        (direction.aggregate.is_some(), "aggregation"),
+        (direction.decimate > 1, "decimation"),
+        (direction.handover.is_some(), "handover"),
+    ] {
+        ensure!(
+            !has,
+            "netem here does not make {what}; `petra-lab sim` does"
+        );
+    }
+    Ok(())
+}
 
 /// netem's arguments for the interface with the rate and the drop-tail queue;
 /// `None` when the direction is as fast as the machine. `round_trip` is the

@@ -7,10 +7,10 @@ use anyhow::{ensure, Context, Result};
 use clap::Args;
 use rayon::prelude::*;
 
-use super::scenario::{Flow, Pacing, Scenario};
 use super::{output, run, Report};
-use crate::link::{Direction, Queue};
-use crate::units::{parse_duration, parse_queue, parse_rate, parse_share, parse_size};
+use crate::link::{Link, LinkOptions};
+use crate::scenario::{Flow, Pacing, Scenario, Traffic};
+use crate::units::{parse_duration, parse_size};
 
 /// Download over a simulated link, in virtual time.
 ///
@@ -22,37 +22,8 @@ pub struct Sim {
     /// starts: `cubic`, `petra:alpha=0.8`, `reno@5s`. May be repeated.
     #[arg(long, required = true, value_name = "NAME[:OPTIONS][@START]")]
     cc: Vec<Flow>,
-    /// The bottleneck's rate, counted over IP packets.
-    #[arg(long, default_value = "10mbit", value_parser = parse_rate)]
-    rate: u64,
-    /// The rate of the way back [default: the same].
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
-    up_rate: Option<u64>,
-    /// Propagation delay, each way.
-    #[arg(long, default_value = "45ms", value_parser = parse_duration)]
-    delay: Duration,
-    /// Standard deviation of the delay to the client; order is kept.
-    #[arg(long, default_value = "0ms", value_parser = parse_duration)]
-    jitter: Duration,
-    /// Probability that the link loses a packet to the client.
-    #[arg(long, default_value = "0%", value_parser = parse_share)]
-    loss: f64,
-    /// Mean length of a run of losses, in packets [default: independent
-    /// losses].
-    #[arg(long, value_name = "PACKETS")]
-    loss_run: Option<f64>,
-    /// Probability that a packet to the client overtakes the delay.
-    #[arg(long, default_value = "0%", value_parser = parse_share)]
-    reorder: f64,
-    /// The bottleneck's queue, `1bdp` or `64kB`.
-    #[arg(long, default_value = "1bdp", value_parser = parse_queue)]
-    queue: Queue,
-    /// Packets to the server arrive only at multiples of this time.
-    #[arg(long, default_value = "0ms", value_name = "TIME", value_parser = parse_duration)]
-    ack_grid: Duration,
-    /// Probability that the link loses a packet to the server.
-    #[arg(long, default_value = "0%", value_name = "LOSS", value_parser = parse_share)]
-    ack_loss: f64,
+    #[command(flatten)]
+    link: LinkOptions,
     /// Virtual time from the beginning to the end.
     #[arg(long, default_value = "60s", value_parser = parse_duration)]
     duration: Duration,
@@ -99,7 +70,7 @@ impl Sim {
     ///
     /// What cannot be run, or a file that cannot be written.
     pub fn execute(&self) -> Result<()> {
-        let scenarios = self.scenarios();
+        let scenarios = self.scenarios()?;
         let reports = run_all(&scenarios)?;
         if let Some(file) = &self.series {
             output::write_series(file, &reports)
@@ -116,12 +87,14 @@ impl Sim {
     }
 
     /// The runs, seed by seed and within a seed controller by controller.
-    fn scenarios(&self) -> Vec<Scenario> {
+    fn scenarios(&self) -> Result<Vec<Scenario>> {
+        let link = self.link.link()?;
+        let link = &link;
         let flows: Vec<Flow> = self
             .cc
             .iter()
             .map(|flow| Flow {
-                size: self.size,
+                traffic: self.size.map_or(Traffic::Bulk, Traffic::Size),
                 ..flow.clone()
             })
             .collect();
@@ -130,31 +103,15 @@ impl Sim {
         } else {
             flows.into_iter().map(|flow| vec![flow]).collect()
         };
-        (self.seed..)
-            .take(self.seeds as usize)
-            .flat_map(|seed| links.iter().map(move |flows| self.scenario(seed, flows)))
-            .collect()
+        let scenarios = (self.seed..).take(self.seeds as usize).flat_map(|seed| {
+            links
+                .iter()
+                .map(move |flows| self.scenario(link, seed, flows))
+        });
+        Ok(scenarios.collect())
     }
 
-    fn scenario(&self, seed: u64, flows: &[Flow]) -> Scenario {
-        let down = Direction {
-            rate: Some(self.rate),
-            delay: self.delay,
-            jitter: self.jitter,
-            loss: self.loss,
-            loss_run: self.loss_run,
-            reorder: self.reorder,
-            queue: self.queue,
-            ..Direction::default()
-        };
-        let up = Direction {
-            rate: Some(self.up_rate.unwrap_or(self.rate)),
-            delay: self.delay,
-            loss: self.ack_loss,
-            grid: self.ack_grid,
-            queue: self.queue,
-            ..Direction::default()
-        };
+    fn scenario(&self, link: &Link, seed: u64, flows: &[Flow]) -> Scenario {
         Scenario {
             duration: self.duration,
             seed,
@@ -166,7 +123,7 @@ impl Sim {
             },
             sample_every: self.sample,
             qlog: self.qlog.clone(),
-            ..Scenario::new(down, up, flows.to_vec())
+            ..Scenario::new(link.clone(), flows.to_vec())
         }
     }
 }

@@ -5,8 +5,9 @@ use std::time::Instant;
 use anyhow::Result;
 use quiche::h3;
 
-use super::http::Application;
-use super::scenario::Pacing;
+use super::download::Download;
+use super::upload::Upload;
+use crate::scenario::Pacing;
 
 /// One end of a connection.
 pub(super) struct Endpoint {
@@ -15,6 +16,14 @@ pub(super) struct Endpoint {
     application: Application,
     pacing: Pacing,
     failure: Option<h3::Error>,
+}
+
+/// What an end does with its HTTP/3 connection.
+pub(super) enum Application {
+    /// It is the client.
+    Download(Download),
+    /// It is the server.
+    Upload(Upload),
 }
 
 /// What an end has to send at the moment.
@@ -42,18 +51,10 @@ impl Endpoint {
         &self.conn
     }
 
-    /// Bytes of the body that have arrived here.
-    pub(super) fn received(&self) -> u64 {
+    /// What the client has downloaded; `None` at a server.
+    pub(super) fn download(&self) -> Option<&Download> {
         match &self.application {
-            Application::Download(download) => download.received,
-            Application::Upload(_) => 0,
-        }
-    }
-
-    /// When the last byte of the body arrived here.
-    pub(super) fn finished(&self) -> Option<Instant> {
-        match &self.application {
-            Application::Download(download) => download.finished,
+            Application::Download(download) => Some(download),
             Application::Upload(_) => None,
         }
     }
@@ -64,14 +65,19 @@ impl Endpoint {
         let _ = self.conn.recv(datagram, info);
     }
 
-    /// Lets quiche handle its timers that have expired.
-    pub(super) fn expire(&mut self) {
-        self.conn.on_timeout();
+    /// Lets quiche handle its timers that have expired by `now`.
+    pub(super) fn expire(&mut self, now: Instant) {
+        if self.conn.timeout_instant().is_some_and(|at| at <= now) {
+            self.conn.on_timeout();
+        }
     }
 
-    /// When quiche's next timer expires.
+    /// When the next timer expires, quiche's or the application's.
     pub(super) fn timeout(&self) -> Option<Instant> {
-        self.conn.timeout_instant()
+        let alive = !self.conn.is_draining() && !self.conn.is_closed();
+        let application = self.download().filter(|_| alive).and_then(Download::timer);
+        let quiche = self.conn.timeout_instant();
+        [quiche, application].into_iter().flatten().min()
     }
 
     /// Lets the application work, once there is HTTP/3.
@@ -94,7 +100,10 @@ impl Endpoint {
                 &h3::Config::new()?,
             )?),
         };
-        self.application.work(&mut self.conn, http)
+        match &mut self.application {
+            Application::Download(download) => download.work(&mut self.conn, http),
+            Application::Upload(upload) => upload.work(&mut self.conn, http),
+        }
     }
 
     /// Makes the next datagram, when there is one and pacing lets it go.

@@ -1,12 +1,13 @@
 //! What a simulation measured.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
-use super::channel::{Fate, Nanos};
-use super::scenario::Flow;
-
-/// A datagram with less UDP payload than this is a runt.
-const RUNT: usize = 600;
+use super::channel::Nanos;
+use super::fairness;
+use super::meter::{Delays, Meter};
+use crate::scenario::{Flow, Traffic};
 
 const SECOND: f64 = 1e9;
 
@@ -19,24 +20,83 @@ pub struct Report {
     pub seconds: f64,
     /// Per flow, in the scenario's order.
     pub flows: Vec<FlowReport>,
+    /// Per link of the path, the way of the data.
+    pub links: Vec<LinkReport>,
+    /// Per sender of cross traffic.
+    pub cross: Vec<CrossReport>,
+    /// Jain's index of the flows' goodputs: 1 is equal shares, 1 / n is all for
+    /// one of n. `None` for one flow alone.
+    pub fairness: Option<f64>,
+    /// Seconds from the last flow's start to the time from which on every
+    /// flow's goodput over 2 s is within 20 % of their mean until the first of
+    /// them ends; `None` when it never is, or for one flow alone.
+    pub convergence: Option<f64>,
+}
+
+impl Report {
+    pub(super) fn new(
+        seed: u64,
+        seconds: f64,
+        flows: Vec<FlowReport>,
+        links: Vec<LinkReport>,
+        cross: Vec<CrossReport>,
+    ) -> Self {
+        let goodputs: Vec<f64> = flows.iter().map(|flow| flow.goodput).collect();
+        Report {
+            seed,
+            seconds,
+            links,
+            cross,
+            fairness: fairness::jain(&goodputs),
+            convergence: fairness::convergence(&flows),
+            flows,
+        }
+    }
+}
+
+/// A link's results, the way of the data.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkReport {
+    /// Bytes of IP packets that went over the bottleneck.
+    pub bytes: u64,
+    /// Share of what the bottleneck could have carried; `None` when it has no
+    /// limit.
+    pub utilisation: Option<f64>,
+}
+
+/// Cross traffic's results.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CrossReport {
+    /// Packets that were sent.
+    pub sent: u64,
+    /// Packets that went over their link.
+    pub arrived: u64,
 }
 
 /// One flow's results.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlowReport {
     /// The controller, as it was asked for.
     pub cc: String,
     /// When the client connected, in seconds.
     pub start: f64,
+    /// From its start to its completion, its stop or the end, in seconds.
+    pub active: f64,
     /// When the last byte of a body of known size was there, in seconds after
     /// `start`.
     pub completion: Option<f64>,
-    /// Bytes of the body that the client received.
+    /// Of web-like traffic: the objects that the client got as a whole.
+    pub objects: Option<Objects>,
+    /// Bytes of bodies that the client received.
     pub body_bytes: u64,
-    /// Body bits per second, from `start` to completion or to the end.
+    /// Body bits per second of the active time.
     pub goodput: f64,
-    /// `goodput` over the link's [limit](crate::link::goodput_limit); `None`
-    /// when the link has no rate.
+    /// Bits of IP packets per second of the active time that came to the
+    /// client.
+    pub throughput: f64,
+    /// `goodput` over the path's [limit](crate::link::goodput_limit), that of
+    /// what its narrowest link could have carried meanwhile; `None` when no
+    /// link has a rate.
     pub share: Option<f64>,
     /// QUIC packets that the server sent.
     pub packets_sent: usize,
@@ -44,18 +104,30 @@ pub struct FlowReport {
     pub packets_lost: usize,
     /// Datagrams that the server put on the link.
     pub datagrams: u64,
-    /// Datagrams of the server that found the queue full.
+    /// Datagrams of the server that found a queue full.
     pub overflowed: u64,
+    /// Datagrams of the server that a queue's management dropped.
+    pub dropped: u64,
     /// Datagrams of the server that the link lost.
     pub corrupted: u64,
+    /// Share of the datagrams that the path lost, in whatever way.
+    pub loss: f64,
     /// Share of datagrams with less than 600 bytes of payload.
     pub runts: f64,
     /// Bytes of STREAM data that the server sent again.
     pub retransmitted_bytes: u64,
     /// How often the server's probe timeout expired.
     pub ptos: usize,
-    /// Delay of the flow's packets in the queue, in milliseconds.
+    /// Delay of the flow's packets in queues, in milliseconds.
     pub queue: Delays,
+    /// Mean delay of the datagrams from the server to the client, in
+    /// milliseconds.
+    pub delay: f64,
+    /// Jitter of the datagrams at the client in milliseconds: the estimate of
+    /// RFC 3550 6.4.1, mean over the arrivals.
+    pub jitter: f64,
+    /// The server's smoothed RTT over time.
+    pub rtt: Delays,
     /// Smallest round trip that the server measured, in milliseconds.
     pub min_rtt: Option<f64>,
     /// Mean over time of the server's smoothed RTT, in milliseconds.
@@ -69,74 +141,64 @@ pub struct FlowReport {
     pub samples: Vec<Sample>,
 }
 
-/// A distribution of delays, in milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Delays {
-    /// The mean.
+/// How long objects took, from the request to the last byte.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Objects {
+    /// How many.
+    pub count: usize,
+    /// Seconds in the mean.
     pub mean: f64,
-    /// The median.
-    pub p50: f64,
-    /// The 95th percentile.
+    /// The 95th percentile, in seconds.
     pub p95: f64,
-    /// The 99th percentile.
-    pub p99: f64,
-    /// The largest.
-    pub max: f64,
+}
+
+impl Objects {
+    fn of(times: &[Duration]) -> Objects {
+        let micros = |time: &Duration| u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
+        let Delays { mean, p95, .. } = Delays::of(times.iter().map(micros).collect());
+        Objects {
+            count: times.len(),
+            mean: mean / 1e3,
+            p95: p95 / 1e3,
+        }
+    }
 }
 
 /// A flow at one moment.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
     /// Seconds since the simulation began.
     pub time: f64,
     /// The server's congestion window in bytes.
     pub cwnd: usize,
+    /// Its slow start threshold in bytes, once there is one.
+    pub ssthresh: Option<usize>,
+    /// Its bytes in flight.
+    pub in_flight: usize,
+    /// Its pacing rate in bits per second, where it has one.
+    pub pacing_rate: Option<u64>,
+    /// Its estimate of the bandwidth in bits per second, where it has one.
+    pub estimate: Option<u64>,
     /// The server's smoothed RTT in milliseconds.
     pub rtt: f64,
     /// Body bytes that the client has received.
     pub body_bytes: u64,
-    /// What a packet that enters the link now waits, in milliseconds.
+    /// What a packet that enters the flow's links now waits, in milliseconds.
     pub queue: f64,
-}
-
-/// Counts a flow's datagrams on their way from the server.
-#[derive(Debug, Default)]
-pub(super) struct Meter {
-    datagrams: u64,
-    runts: u64,
-    overflowed: u64,
-    corrupted: u64,
-    /// Microseconds in the queue, of every datagram that left it.
-    queued: Vec<u32>,
-}
-
-impl Meter {
-    pub(super) fn count(&mut self, payload: usize, fate: Fate) {
-        self.datagrams += 1;
-        self.runts += u64::from(payload < RUNT);
-        match fate {
-            Fate::Overflowed => self.overflowed += 1,
-            Fate::Lost { queued } => {
-                self.corrupted += 1;
-                self.waited(queued);
-            }
-            Fate::Arrives { queued, .. } => self.waited(queued),
-        }
-    }
-
-    fn waited(&mut self, queued: Nanos) {
-        let micros = u32::try_from(queued / 1000).unwrap_or(u32::MAX);
-        self.queued.push(micros);
-    }
+    /// What the narrowest of the flow's links could carry since the sample
+    /// before, in bits per second; `None` when none has a rate.
+    pub capacity: Option<f64>,
 }
 
 /// How a flow ended, from which its results follow.
 pub(super) struct Outcome<'a> {
     pub(super) flow: &'a Flow,
-    /// Nanoseconds from its start to its completion, or to the end.
+    /// Nanoseconds from its start to its completion, its stop or the end.
     pub(super) active: Nanos,
     pub(super) body_bytes: u64,
-    /// The link's goodput limit in bits per second.
+    /// How long web objects took.
+    pub(super) objects: &'a [Duration],
+    /// The path's goodput limit in bits per second.
     pub(super) limit: Option<f64>,
     pub(super) server: &'a quiche::Connection,
     /// What the server sent.
@@ -149,7 +211,7 @@ impl FlowReport {
     pub(super) fn new(outcome: Outcome) -> Self {
         let Outcome {
             flow,
-            meter,
+            mut meter,
             samples,
             body_bytes,
             ..
@@ -158,23 +220,32 @@ impl FlowReport {
         let path = outcome.server.path_stats().next();
         let seconds = outcome.active.max(1) as f64 / SECOND;
         let goodput = body_bytes as f64 * 8.0 / seconds;
-        let complete = flow.size.is_some_and(|size| body_bytes >= size);
+        let complete = matches!(flow.traffic, Traffic::Size(size) if body_bytes >= size);
+        let rtts = samples.iter().map(|sample| (sample.rtt * 1e3) as u32);
         FlowReport {
             cc: flow.cc.clone(),
             start: flow.start.as_secs_f64(),
+            active: seconds,
             completion: complete.then_some(seconds),
+            objects: matches!(flow.traffic, Traffic::Web(_)).then(|| Objects::of(outcome.objects)),
             body_bytes,
             goodput,
+            throughput: meter.arrived_bytes() as f64 * 8.0 / seconds,
             share: outcome.limit.map(|limit| goodput / limit),
             packets_sent: stats.sent,
             packets_lost: stats.lost,
             datagrams: meter.datagrams,
             overflowed: meter.overflowed,
+            dropped: meter.dropped,
             corrupted: meter.corrupted,
+            loss: meter.loss(),
             runts: meter.runts as f64 / meter.datagrams.max(1) as f64,
             retransmitted_bytes: stats.stream_retrans_bytes,
             ptos: path.as_ref().map_or(0, |path| path.total_pto_count),
-            queue: delays(meter.queued),
+            queue: meter.queue(),
+            delay: meter.delay(),
+            jitter: meter.jitter(),
+            rtt: Delays::of(rtts.collect()),
             min_rtt: path
                 .and_then(|path| path.min_rtt)
                 .map(|rtt| rtt.as_secs_f64() * 1e3),
@@ -189,53 +260,4 @@ impl FlowReport {
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (count, sum) = values.fold((0u64, 0.0), |(count, sum), value| (count + 1, sum + value));
     sum / count.max(1) as f64
-}
-
-/// The distribution of `micros`, by nearest rank.
-fn delays(mut micros: Vec<u32>) -> Delays {
-    if micros.is_empty() {
-        return Delays::default();
-    }
-    micros.sort_unstable();
-    let millis = |micros: u32| f64::from(micros) / 1e3;
-    let rank = |percent: usize| millis(micros[(micros.len() * percent).div_ceil(100) - 1]);
-    Delays {
-        mean: mean(micros.iter().map(|micros| millis(*micros))),
-        p50: rank(50),
-        p95: rank(95),
-        p99: rank(99),
-        max: rank(100),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_are_nearest_ranks() {
-        let delays = delays((1..=200).rev().map(|i| i * 1000).collect());
-        assert_eq!(delays.mean, 100.5);
-        assert_eq!(delays.p50, 100.0);
-        assert_eq!(delays.p95, 190.0);
-        assert_eq!(delays.p99, 198.0);
-        assert_eq!(delays.max, 200.0);
-    }
-
-    #[test]
-    fn lost_packets_have_waited_and_rejected_ones_have_not() {
-        let mut meter = Meter::default();
-        meter.count(599, Fate::Overflowed);
-        meter.count(600, Fate::Lost { queued: 4_000 });
-        meter.count(
-            1350,
-            Fate::Arrives {
-                at: 0,
-                queued: 2_000,
-            },
-        );
-        assert_eq!((meter.datagrams, meter.runts), (3, 1));
-        assert_eq!((meter.overflowed, meter.corrupted), (1, 1));
-        assert_eq!(meter.queued, [4, 2]);
-    }
 }

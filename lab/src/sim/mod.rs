@@ -1,33 +1,39 @@
 //! The simulator: the real quiche with real HTTP/3, client and server in one
-//! process, in virtual time over a link that is a function.
+//! process, in virtual time over links that are functions.
 //!
 //! ```text
-//!   Server ─┐            down: Channel            ┌─ Client     flow 0
-//!   Server ─┼──────────────────────────────────── ┼─ Client     flow 1
-//!   Server ─┘             up: Channel             └─ Client     ...
+//!   Server ─┐    down: Channel      down: Channel    ┌─ Client     flow 0
+//!   Server ─┼────────────────────┬───────────────────┼─ Client     flow 1
+//!   Server ─┘     up: Channel    │   up: Channel     └─ Client     ...
+//!                          cross traffic
 //! ```
 //!
-//! Every flow is one connection with one download; all flows share the link.
+//! Every flow is one connection; flows share the links of the path that they take.
 //! Time stands while an endpoint computes and jumps to the next event, so a
 //! simulation takes the time of its computation and nothing else. The same
-//! [`Scenario`] gives the same packets every time.
+//! [`Scenario`](crate::scenario::Scenario) gives the same packets every time.
 
 mod agenda;
 mod channel;
 mod command;
+mod cross;
+mod download;
 mod endpoint;
 mod engine;
-mod http;
+mod fairness;
+mod meter;
 mod metrics;
 mod output;
+mod path;
 mod pool;
 mod qlog;
-mod scenario;
+mod supply;
 mod tls;
+mod upload;
 mod world;
 
-pub use channel::{Channel, Fate, Nanos};
+pub use channel::{Channel, Fate, Nanos, Parcel};
 pub use command::Sim;
 pub use engine::run;
-pub use metrics::{Delays, FlowReport, Report, Sample};
-pub use scenario::{Flow, Pacing, Scenario};
+pub use meter::Delays;
+pub use metrics::{CrossReport, FlowReport, LinkReport, Objects, Report, Sample};

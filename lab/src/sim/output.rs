@@ -8,7 +8,8 @@ use anyhow::Result;
 use comfy_table::{presets, CellAlignment, Table};
 use serde::Serialize;
 
-use super::{FlowReport, Report, Scenario};
+use super::{FlowReport, Report, Sample};
+use crate::scenario::Scenario;
 
 /// A column: its head, and how a flow's cell comes from its runs.
 type Column = (&'static str, fn(&[&FlowReport]) -> String);
@@ -82,22 +83,12 @@ pub(super) fn print_table(reports: &[Report]) -> Result<()> {
     }
     let mut out = io::stdout().lock();
     writeln!(out, "{}", table.trim_fmt())?;
-    if let Some(index) = jain(reports) {
+    let indices: Option<Vec<f64>> = reports.iter().map(|report| report.fairness).collect();
+    if let Some(indices) = indices {
+        let index = indices.iter().sum::<f64>() / indices.len() as f64;
         writeln!(out, "Jain's index {index:.3}")?;
     }
     Ok(())
-}
-
-/// Jain's index of the goodputs on a shared link, mean over the runs: 1 is
-/// equal shares, 1 / n is all for one of n.
-fn jain(reports: &[Report]) -> Option<f64> {
-    let index = |report: &Report| {
-        let sum: f64 = report.flows.iter().map(|flow| flow.goodput).sum();
-        let squares: f64 = report.flows.iter().map(|flow| flow.goodput.powi(2)).sum();
-        sum.powi(2) / (squares * report.flows.len() as f64)
-    };
-    let shared = reports.iter().all(|report| report.flows.len() > 1);
-    shared.then(|| reports.iter().map(index).sum::<f64>() / reports.len() as f64)
 }
 
 /// The runs of each flow: of each place in the first seed's reports, those of
@@ -140,19 +131,36 @@ pub(super) fn write_series(path: &Path, reports: &[Report]) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     writeln!(
         file,
-        "seed,flow,controller,seconds,cwnd_bytes,rtt_ms,body_bytes,queue_ms"
+        "seed,flow,controller,seconds,cwnd_bytes,ssthresh_bytes,in_flight_bytes,pacing_bps,\
+         estimate_bps,rtt_ms,body_bytes,queue_ms,capacity_bps"
     )?;
     for report in reports {
         for (index, flow) in report.flows.iter().enumerate() {
             let (seed, cc) = (report.seed, &flow.cc);
             for sample in &flow.samples {
+                let Sample {
+                    time,
+                    cwnd,
+                    in_flight,
+                    rtt,
+                    body_bytes,
+                    queue,
+                    ..
+                } = sample;
+                let ssthresh = or_empty(sample.ssthresh);
+                let (pacing, estimate) = (or_empty(sample.pacing_rate), or_empty(sample.estimate));
+                let capacity = or_empty(sample.capacity.map(f64::round));
                 writeln!(
                     file,
-                    "{seed},{index},\"{cc}\",{:.6},{},{:.3},{},{:.3}",
-                    sample.time, sample.cwnd, sample.rtt, sample.body_bytes, sample.queue
+                    "{seed},{index},\"{cc}\",{time:.6},{cwnd},{ssthresh},{in_flight},{pacing},\
+                     {estimate},{rtt:.3},{body_bytes},{queue:.3},{capacity}"
                 )?;
             }
         }
     }
     file.flush()
+}
+
+fn or_empty<T: ToString>(value: Option<T>) -> String {
+    value.as_ref().map(T::to_string).unwrap_or_default()
 }

@@ -1,8 +1,10 @@
 //! Buffers of datagrams, used again and again.
 
+use super::channel::Nanos;
+
 /// The name of a buffer that is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Packet(usize);
+pub(super) struct Packet(u32);
 
 /// A growing number of buffers of one size.
 pub(super) struct Pool {
@@ -15,6 +17,16 @@ struct Buffer {
     bytes: Box<[u8]>,
     /// How many of the bytes are the datagram.
     len: usize,
+    journey: Journey,
+}
+
+/// What a datagram has behind it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Journey {
+    /// When it entered the path.
+    pub(super) sent: Nanos,
+    /// Time in queues so far.
+    pub(super) queued: Nanos,
 }
 
 impl Pool {
@@ -33,8 +45,9 @@ impl Pool {
             self.buffers.push(Buffer {
                 bytes: vec![0; self.size].into_boxed_slice(),
                 len: 0,
+                journey: Journey::default(),
             });
-            Packet(self.buffers.len() - 1)
+            Packet(self.buffers.len() as u32 - 1)
         });
         self.truncate(packet, self.size);
         packet
@@ -42,12 +55,16 @@ impl Pool {
 
     /// Says how long the datagram in the buffer is.
     pub(super) fn truncate(&mut self, packet: Packet, len: usize) {
-        self.buffers[packet.0].len = len;
+        self.buffers[packet.0 as usize].len = len;
     }
 
     pub(super) fn get(&mut self, packet: Packet) -> &mut [u8] {
-        let buffer = &mut self.buffers[packet.0];
+        let buffer = &mut self.buffers[packet.0 as usize];
         &mut buffer.bytes[..buffer.len]
+    }
+
+    pub(super) fn journey(&mut self, packet: Packet) -> &mut Journey {
+        &mut self.buffers[packet.0 as usize].journey
     }
 
     /// Gives the buffer back; `packet` names it no longer.

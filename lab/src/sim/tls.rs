@@ -5,8 +5,9 @@ use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
 use boring::x509::X509;
 
-use super::scenario::{Pacing, Scenario};
+use super::path::Path;
 use crate::link::Queue;
+use crate::scenario::{Flow, Pacing, Scenario, Traffic};
 
 /// A self-signed certificate and its key. Ed25519 signs without randomness,
 /// so a handshake has the same bytes every time; nothing is secret here.
@@ -24,38 +25,46 @@ pub(super) const SERVER_NAME: &str = "petra-lab";
 /// Milliseconds without a packet after which a connection is given up.
 const IDLE_TIMEOUT: u64 = 30_000;
 
-/// The configuration of a server that sends with the controller `cc`.
-pub(super) fn server(scenario: &Scenario, cc: &str) -> Result<quiche::Config> {
+/// The configuration of a flow's server.
+pub(super) fn server(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<quiche::Config> {
     let mut tls = SslContextBuilder::new(SslMethod::tls())?;
     tls.set_private_key(&*PKey::private_key_from_pem(IDENTITY)?)?;
     tls.set_certificate(&*X509::from_pem(IDENTITY)?)?;
-    let mut config = config(tls, scenario, scenario.max_datagram_size)?;
+    let mut config = config(tls, scenario, flow, path)?;
+    config.set_max_send_udp_payload_size(scenario.max_datagram_size);
     config.enable_pacing(scenario.pacing != Pacing::Off);
+    let cc = &flow.cc;
     config.set_cc_algorithm_name(cc).map_err(|error| {
         anyhow!("quiche knows no congestion controller `{cc}`, or not these options ({error:?})")
     })?;
     Ok(config)
 }
 
-/// The configuration of a client.
-pub(super) fn client(scenario: &Scenario) -> Result<quiche::Config> {
+/// The configuration of a flow's client.
+pub(super) fn client(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<quiche::Config> {
     let mut tls = SslContextBuilder::new(SslMethod::tls())?;
     tls.set_verify_algorithm_prefs(&[SslSignatureAlgorithm::ED25519])?;
-    config(tls, scenario, CLIENT_DATAGRAM)
+    let mut config = config(tls, scenario, flow, path)?;
+    config.set_max_send_udp_payload_size(CLIENT_DATAGRAM);
+    Ok(config)
 }
 
 fn config(
     tls: SslContextBuilder,
     scenario: &Scenario,
-    max_datagram_size: usize,
+    flow: &Flow,
+    path: &Path,
 ) -> Result<quiche::Config> {
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)
         .context("setting up TLS")?;
     config.set_application_protos(quiche::h3::APPLICATION_PROTOCOL)?;
     config.verify_peer(false);
-    config.set_max_idle_timeout(IDLE_TIMEOUT);
-    config.set_max_send_udp_payload_size(max_datagram_size);
-    let window = flow_control_window(scenario);
+    config.set_max_idle_timeout(match flow.traffic {
+        Traffic::Bulk | Traffic::Size(_) => IDLE_TIMEOUT,
+        // Pauses may be longer.
+        Traffic::OnOff { .. } | Traffic::Web(_) => 0,
+    });
+    let window = flow_control_window(scenario, flow, path);
     config.set_initial_max_data(window);
     config.set_initial_max_stream_data_bidi_local(window);
     config.set_initial_max_stream_data_bidi_remote(window);
@@ -71,10 +80,14 @@ fn config(
 /// window counts. It has to end somewhere: a server may write what the
 /// congestion window has room for, not less for what its pacer still holds, so
 /// nothing else bounds what a server that writes all it may has in memory.
-fn flow_control_window(scenario: &Scenario) -> u64 {
-    let round_trip = scenario.down.delay + scenario.up.delay;
-    let path = scenario.down.rate.map_or(0, |rate| {
-        Queue::Bdp(1.0).bytes(rate, round_trip) + scenario.down.queue.bytes(rate, round_trip)
+fn flow_control_window(scenario: &Scenario, flow: &Flow, path: &Path) -> u64 {
+    let round_trip = scenario.round_trip();
+    let access = 2 * flow.delay;
+    let links = path.down().zip(&scenario.path);
+    let bytes = links.filter_map(|(channel, link)| {
+        let rate = channel.peak()?;
+        let bdp = Queue::Bdp(1.0).bytes(rate, round_trip + access);
+        Some(bdp + link.down.queue.bytes(rate, round_trip))
     });
-    LEAST_WINDOW.max(path.saturating_mul(4))
+    LEAST_WINDOW.max(bytes.sum::<u64>().saturating_mul(4))
 }

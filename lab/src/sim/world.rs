@@ -1,14 +1,17 @@
-//! The link, what is on it, and the ends that it connects.
+//! The path, what is on it, and the ends that it connects.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use anyhow::Result;
 
 use super::agenda::{Agenda, Alarm};
-use super::channel::{Channel, Fate, Nanos};
+use super::channel::{Fate, Nanos, Parcel};
+use super::cross::Crossing;
 use super::endpoint::{Endpoint, Output};
-use super::metrics::Meter;
-use super::pool::{Packet, Pool};
+use super::meter::Meter;
+use super::path::{Cargo, Hop, Onward, Path};
+use super::pool::{Journey, Packet, Pool};
 use crate::clock::VirtualClock;
 use crate::link::IP_AND_UDP_HEADERS;
 
@@ -20,9 +23,9 @@ pub(super) enum Side {
 }
 
 /// One end of one flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Address {
-    pub(super) flow: usize,
+    pub(super) flow: u32,
     pub(super) side: Side,
 }
 
@@ -49,9 +52,17 @@ impl Address {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
     /// The client of this flow connects.
-    Start(usize),
+    Start(u32),
+    /// This flow is over.
+    Stop(u32),
     /// Every flow is sampled.
     Sample,
+    /// A packet enters a link that comes from another.
+    Pass(Hop, Cargo),
+    /// A link has something to do.
+    Wake(Hop),
+    /// The next packet of this cross traffic.
+    Cross(u32),
     /// Something happens to this end.
     At(Address, Happening),
 }
@@ -59,21 +70,20 @@ pub(super) enum Event {
 /// What happens to an end.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Happening {
-    /// A packet that it held enters the link.
+    /// A packet that it held enters the path.
     Enter(Packet),
     /// A packet reaches it.
     Arrive(Packet),
-    /// One of its quiche's timers may have expired.
+    /// One of its timers may have expired.
     Timeout,
     /// Its pacer lets the next packet go.
     Release,
 }
 
-/// An end with its timers and the count of what it sent.
+/// An end with its timers.
 pub(super) struct End {
     pub(super) address: Address,
     pub(super) endpoint: Endpoint,
-    pub(super) meter: Meter,
     timeout: Alarm,
     release: Alarm,
 }
@@ -83,7 +93,6 @@ impl End {
         End {
             address,
             endpoint,
-            meter: Meter::default(),
             timeout: Alarm::new(),
             release: Alarm::new(),
         }
@@ -95,9 +104,11 @@ pub(super) struct World<'a> {
     pub(super) clock: &'a VirtualClock,
     pub(super) now: Nanos,
     pub(super) agenda: Agenda<Event>,
-    pub(super) down: Channel,
-    pub(super) up: Channel,
+    pub(super) path: Path,
     pub(super) packets: Pool,
+    /// Of each flow, what its server sends.
+    pub(super) meters: Vec<Meter>,
+    pub(super) crossings: Vec<Crossing>,
 }
 
 impl World<'_> {
@@ -113,10 +124,15 @@ impl World<'_> {
     pub(super) fn happen(&mut self, end: &mut End, happening: Happening) -> Result<()> {
         match happening {
             Happening::Enter(packet) => {
-                self.enter(end, packet);
+                self.enter(end.address, packet);
                 return Ok(());
             }
             Happening::Arrive(packet) => {
+                if end.address.side == Side::Client {
+                    let bytes = self.packets.get(packet).len() + IP_AND_UDP_HEADERS;
+                    let sent = self.packets.journey(packet).sent;
+                    self.meters[end.address.flow as usize].arrived(self.now - sent, bytes);
+                }
                 let info = quiche::RecvInfo {
                     from: end.address.peer().socket(),
                     to: end.address.socket(),
@@ -128,10 +144,7 @@ impl World<'_> {
                 if !end.timeout.rings(self.now) {
                     return Ok(());
                 }
-                let timer = end.endpoint.timeout();
-                if timer.is_some_and(|at| self.clock.nanos(at) <= self.now) {
-                    end.endpoint.expire();
-                }
+                end.endpoint.expire(self.clock.instant(self.now));
             }
             Happening::Release => {
                 if !end.release.rings(self.now) {
@@ -140,6 +153,13 @@ impl World<'_> {
             }
         }
         self.turn(end)
+    }
+
+    /// Something would happen to an end that is no more.
+    pub(super) fn forget(&mut self, happening: Happening) {
+        if let Happening::Enter(packet) | Happening::Arrive(packet) = happening {
+            self.packets.release(packet);
+        }
     }
 
     /// `end` does all that it can do at this time.
@@ -162,7 +182,7 @@ impl World<'_> {
             Output::Datagram(len, at) => {
                 self.packets.truncate(packet, len);
                 if at <= now {
-                    self.enter(end, packet);
+                    self.enter(end.address, packet);
                 } else {
                     let enter = Event::At(end.address, Happening::Enter(packet));
                     self.agenda.add(self.clock.nanos(at), enter);
@@ -181,21 +201,92 @@ impl World<'_> {
         Ok(false)
     }
 
-    /// A packet of `end` enters the link.
-    fn enter(&mut self, end: &mut End, packet: Packet) {
-        let channel = match end.address.side {
-            Side::Server => &mut self.down,
-            Side::Client => &mut self.up,
+    /// A packet of an end enters the path.
+    fn enter(&mut self, from: Address, packet: Packet) {
+        *self.packets.journey(packet) = Journey {
+            sent: self.now,
+            queued: 0,
         };
-        let payload = self.packets.get(packet).len();
-        let fate = channel.enter(self.now, payload + IP_AND_UDP_HEADERS);
-        end.meter.count(payload, fate);
-        match fate {
-            Fate::Arrives { at, .. } => {
-                let arrive = Event::At(end.address.peer(), Happening::Arrive(packet));
-                self.agenda.add(at, arrive);
+        if from.side == Side::Server {
+            let payload = self.packets.get(packet).len();
+            self.meters[from.flow as usize].sent(payload);
+        }
+        self.pass(self.path.entry(from), Cargo::Datagram(from, packet));
+    }
+
+    /// Something enters a link.
+    pub(super) fn pass(&mut self, hop: Hop, cargo: Cargo) {
+        let (bytes, flow) = match cargo {
+            Cargo::Datagram(from, packet) => (
+                self.packets.get(packet).len() + IP_AND_UDP_HEADERS,
+                from.flow,
+            ),
+            // Numbers of flows come before.
+            Cargo::Cross(index) => {
+                let flow = self.meters.len() as u32 + index;
+                (self.crossings[index as usize].packet, flow)
             }
-            Fate::Overflowed | Fate::Lost { .. } => self.packets.release(packet),
+        };
+        let parcel = Parcel {
+            content: cargo,
+            bytes,
+            flow,
+        };
+        self.path.lane(hop).channel.enter(self.now, parcel);
+        self.settle(hop);
+    }
+
+    /// A link does what it has to do at this time.
+    pub(super) fn wake(&mut self, hop: Hop) {
+        let lane = self.path.lane(hop);
+        if lane.alarm.rings(self.now) {
+            lane.channel.advance(self.now);
+            self.settle(hop);
         }
     }
+
+    /// Does what a link has decided, and asks when it has more to decide.
+    fn settle(&mut self, hop: Hop) {
+        while let Some((cargo, fate)) = self.path.lane(hop).channel.decided() {
+            match cargo {
+                Cargo::Datagram(from, packet) => self.forward(hop, from, packet, fate),
+                Cargo::Cross(index) => self.crossings[index as usize].count(fate),
+            }
+        }
+        let lane = self.path.lane(hop);
+        if let Some(at) = lane.channel.next().and_then(|at| lane.alarm.set(at)) {
+            self.agenda.add(at, Event::Wake(hop));
+        }
+    }
+
+    /// A datagram has met its fate at a link.
+    fn forward(&mut self, hop: Hop, from: Address, packet: Packet, fate: Fate) {
+        let journey = self.packets.journey(packet);
+        if let Fate::Arrives { queued, .. } | Fate::Lost { queued } = fate {
+            journey.queued += queued;
+        }
+        let queued = journey.queued;
+        if let Fate::Arrives { at, .. } = fate {
+            match self.path.onward(hop, from) {
+                Onward::Hop(next) => {
+                    let pass = Event::Pass(next, Cargo::Datagram(from, packet));
+                    self.agenda.add(at, pass);
+                    return;
+                }
+                Onward::End(delay) => {
+                    let arrive = Event::At(from.peer(), Happening::Arrive(packet));
+                    self.agenda.add(at + delay, arrive);
+                }
+            }
+        } else {
+            self.packets.release(packet);
+        }
+        if from.side == Side::Server {
+            self.meters[from.flow as usize].count(fate, queued);
+        }
+    }
+}
+
+pub(super) fn nanos(duration: Duration) -> Nanos {
+    duration.as_nanos() as Nanos
 }

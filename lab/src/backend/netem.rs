@@ -1,0 +1,140 @@
+//! Runs over `tc netem`, in real time.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use anyhow::{ensure, Context, Result};
+
+use super::{FlowOutcome, Outcome, Runner};
+use crate::netem::{self, Bench, MAX_DATAGRAM_SIZE};
+use crate::scenario::{Flow, Pacing, Scenario, Traffic};
+
+/// Netem, found and ready.
+pub(super) struct Netem {
+    bench: Bench,
+}
+
+impl Netem {
+    pub(super) fn new(programs: Option<PathBuf>) -> Result<Self> {
+        let bench = Bench::find(programs.as_deref())?;
+        Ok(Netem { bench })
+    }
+}
+
+/// Whether netem and the example pair can make such a run: one download over
+/// one link.
+pub(super) fn accepts(scenario: &Scenario) -> Result<()> {
+    let why = "the backend netem cannot do this; sim can";
+    let can = || -> Result<()> {
+        let links = scenario.path.len();
+        ensure!(links == 1, "a path of {links} links; it has one");
+        let flows = scenario.flows.len();
+        ensure!(flows == 1, "{flows} flows; it has one");
+        ensure!(scenario.cross.is_empty(), "cross traffic");
+        let size = scenario.max_datagram_size;
+        ensure!(
+            size == MAX_DATAGRAM_SIZE,
+            "datagrams of {size} bytes; it has {MAX_DATAGRAM_SIZE}"
+        );
+        ensure!(
+            scenario.pacing == Pacing::default(),
+            "a pacing that is not the example server's"
+        );
+        let flow = &scenario.flows[0];
+        let plain = Flow {
+            traffic: flow.traffic,
+            ..Flow::new(&flow.cc)
+        };
+        ensure!(
+            *flow == plain && matches!(flow.traffic, Traffic::Bulk | Traffic::Size(_)),
+            "a flow that is not one download from the beginning on"
+        );
+        Ok(())
+    };
+    can().context(why)?;
+    netem::check(&scenario.path[0])
+}
+
+impl Runner for Netem {
+    fn run(&self, scenario: &Scenario, stop: &AtomicBool) -> Result<Outcome> {
+        let [flow] = &scenario.flows[..] else {
+            anyhow::bail!("netem runs one flow");
+        };
+        let bytes = match flow.traffic {
+            Traffic::Size(bytes) => Some(bytes),
+            _ => None,
+        };
+        let (link, duration) = (&scenario.path[0], scenario.duration);
+        let measured = self.bench.measure(link, &flow.cc, bytes, duration, stop)?;
+        let [queue_mean, queue_p95] = halves(measured.queue_ms);
+        let [rtt_p50, rtt_p95] = halves(measured.rtt_ms);
+        let figures = [
+            ("goodput_mbps", Some(measured.goodput_bps / 1e6)),
+            ("received_mb", Some(measured.bytes as f64 / 1e6)),
+            ("share_of_limit", measured.share_of_limit),
+            ("completion_s", measured.completion_s),
+            ("loss_percent", Some(100.0 * measured.loss)),
+            ("queue_mean_ms", queue_mean),
+            ("queue_p95_ms", queue_p95),
+            ("rtt_p50_ms", rtt_p50),
+            ("rtt_p95_ms", rtt_p95),
+        ];
+        let figure = |(name, value): (&str, Option<f64>)| Some((name.to_owned(), value?));
+        Ok(Outcome {
+            flows: vec![FlowOutcome {
+                figures: figures.into_iter().filter_map(figure).collect(),
+                failure: None,
+                series: Vec::new(),
+            }],
+        })
+    }
+
+    /// Two at a time: each wants a processor for its pair.
+    fn workers(&self) -> usize {
+        thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(2)
+    }
+}
+
+fn halves(pair: Option<(f64, f64)>) -> [Option<f64>; 2] {
+    [pair.map(|(one, _)| one), pair.map(|(_, other)| other)]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::link::{Aqm, Direction, Link};
+
+    #[test]
+    fn what_netem_cannot_do_is_refused_with_its_reason() {
+        let link = Link::symmetric(Direction {
+            rate: Some(1_000_000),
+            loss: 0.01,
+            ..Direction::default()
+        });
+        let scenario = || Scenario::new(link.clone(), vec![Flow::new("petra")]);
+        assert!(accepts(&scenario()).is_ok());
+        type Change = fn(&mut Scenario);
+        let changes: [(Change, &str); 6] = [
+            (|it| it.path.push(it.path[0].clone()), "2 links"),
+            (|it| it.flows.push(Flow::new("reno")), "2 flows"),
+            (|it| it.flows[0].start = Duration::from_secs(1), "beginning"),
+            (|it| it.max_datagram_size = 1200, "1200"),
+            (|it| it.pacing = Pacing::Off, "pacing"),
+            (
+                |it| it.path[0].up.aqm = Aqm::CoDel(Default::default()),
+                "queue management",
+            ),
+        ];
+        for (change, says) in changes {
+            let mut changed = scenario();
+            change(&mut changed);
+            let error = format!("{:#}", accepts(&changed).unwrap_err());
+            assert!(error.contains(says) && error.contains("sim"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What there is to run: each run once, however many plans want it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{ensure, Context, Result};
+
+use super::shard::Shard;
+use crate::backend::Backend;
+use crate::plan::Plan;
+use crate::results::Versions;
+use crate::scenario::Scenario;
+
+/// Plans, and the runs that they take together.
+pub(super) struct Agenda {
+    pub(super) plans: Vec<Planned>,
+    /// By their keys. A key is a hash, so that the order of the keys mixes
+    /// long runs and short ones, as time left and shards of one size want it.
+    pub(super) items: BTreeMap<String, Item>,
+    pub(super) versions: Versions,
+}
+
+/// A plan and where it is from.
+pub(super) struct Planned {
+    pub(super) plan: Plan,
+    pub(super) file: PathBuf,
+}
+
+/// A run that has to be there.
+#[derive(Clone)]
+pub(super) struct Item {
+    pub(super) backend: Backend,
+    pub(super) scenario: Scenario,
+    /// Whether a plan wants its flows over time.
+    pub(super) series: bool,
+}
+
+/// What the command line says over the plans.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Overrides {
+    pub(super) backend: Option<Backend>,
+    pub(super) seeds: Option<usize>,
+}
+
+impl Agenda {
+    /// Reads the plans and puts their runs together.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a plan, or what its backend cannot do.
+    pub(super) fn read(files: &[PathBuf], overrides: Overrides) -> Result<Self> {
+        let mut agenda = Agenda {
+            plans: Vec::new(),
+            items: BTreeMap::new(),
+            versions: Versions::current(),
+        };
+        for file in files {
+            let plan = read(file, overrides)?;
+            let other = agenda
+                .plans
+                .iter()
+                .find(|other| other.plan.name == plan.name);
+            if let Some(other) = other {
+                anyhow::bail!(
+                    "{} and {} are both called `{}`, and so would be their results",
+                    other.file.display(),
+                    file.display(),
+                    plan.name
+                );
+            }
+            agenda
+                .add(&plan)
+                .with_context(|| file.display().to_string())?;
+            let file = file.clone();
+            agenda.plans.push(Planned { plan, file });
+        }
+        Ok(agenda)
+    }
+
+    fn add(&mut self, plan: &Plan) -> Result<()> {
+        for point in &plan.points {
+            plan.backend.accepts(&point.scenario)?;
+            for seed in &plan.seeds {
+                let run = plan.run(point, *seed, &self.versions)?;
+                let item = self.items.entry(run.key).or_insert(Item {
+                    backend: plan.backend,
+                    scenario: run.scenario,
+                    series: false,
+                });
+                item.series |= plan.series;
+            }
+        }
+        Ok(())
+    }
+
+    /// Only the runs of a shard.
+    #[must_use]
+    pub(super) fn shard(mut self, shard: Shard) -> Self {
+        let items = std::mem::take(&mut self.items).into_iter().enumerate();
+        let own = items.filter(|(number, _)| shard.has(*number));
+        self.items = own.map(|(_, item)| item).collect();
+        self
+    }
+}
+
+fn read(file: &Path, overrides: Overrides) -> Result<Plan> {
+    let mut plan = Plan::read(file)?;
+    if let Some(seeds) = overrides.seeds {
+        ensure!(seeds > 0, "no seeds; a plan runs with at least 1");
+        plan = plan.with_seeds(seeds);
+    }
+    plan.backend = overrides.backend.unwrap_or(plan.backend);
+    Ok(plan)
+}

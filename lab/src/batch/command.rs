@@ -1,0 +1,221 @@
+//! `petra-lab check`, `run` and `merge`.
+
+use std::fs;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use anyhow::{ensure, Result};
+use clap::Args;
+
+use super::agenda::{Agenda, Overrides};
+use super::journal::{line, Entry, Journal};
+use super::publish::publish;
+use super::shard::Shard;
+use super::work::Crew;
+use super::{merge, show};
+use crate::backend::Backend;
+use crate::results::{write_whole, Results};
+
+/// The plans of a command, and what it says over them.
+#[derive(Args, Clone, Debug)]
+struct Plans {
+    /// A plan: a TOML file, as docs/laboratory.md has it.
+    #[arg(required = true, value_name = "PLAN.toml")]
+    plans: Vec<PathBuf>,
+    /// What makes the runs [default: what the plan says, else sim].
+    #[arg(long, value_enum)]
+    backend: Option<Backend>,
+    /// How many seeds, counted on from the plan's own where they are more
+    /// [default: the plan's].
+    #[arg(long, value_name = "N")]
+    seeds: Option<NonZeroUsize>,
+}
+
+impl Plans {
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            backend: self.backend,
+            seeds: self.seeds.map(NonZeroUsize::get),
+        }
+    }
+
+    fn agenda(&self) -> Result<Agenda> {
+        Agenda::read(&self.plans, self.overrides())
+    }
+}
+
+/// Say what is wrong with plans, or how many runs they are.
+#[derive(Args, Clone, Debug)]
+pub struct Check {
+    #[command(flatten)]
+    plans: Plans,
+}
+
+impl Check {
+    /// Prints a line for each plan, and one for all of them.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with a plan.
+    pub fn execute(&self) -> Result<()> {
+        let agenda = self.plans.agenda()?;
+        for planned in &agenda.plans {
+            let plan = &planned.plan;
+            println!(
+                "{}: {} points x {} seeds = {} runs by {}",
+                planned.file.display(),
+                plan.points.len(),
+                plan.seeds.len(),
+                plan.len(),
+                plan.backend
+            );
+        }
+        let wanted: usize = agenda.plans.iter().map(|planned| planned.plan.len()).sum();
+        let runs = agenda.items.len();
+        match wanted - runs {
+            0 => println!("{runs} runs"),
+            shared => println!("{runs} runs; {shared} more are the same as one of these"),
+        }
+        Ok(())
+    }
+}
+
+/// Run plans and keep the results.
+///
+/// A run that several plans have, or that the folder has from before, is made
+/// once. Interrupted, the same command goes on where it was.
+#[derive(Args, Clone, Debug)]
+pub struct Run {
+    #[command(flatten)]
+    plans: Plans,
+    /// The folder of the results and of the journal of finished runs.
+    #[arg(long, short, value_name = "FOLDER", default_value = "results/plans")]
+    out: PathBuf,
+    /// Runs at the same time [default: one for each processor; 2 of netem].
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Only a part of the runs, into shard-I-of-N.jsonl for `petra-lab merge`:
+    /// `3/10`, or `env/10` where Slurm or Kubernetes number the jobs.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// For netem: where http3-server and http3-client are [default: `examples`
+    /// beside this program].
+    #[arg(long, value_name = "FOLDER")]
+    programs: Option<PathBuf>,
+}
+
+impl Run {
+    /// Runs what is missing, writes the results and prints them.
+    ///
+    /// # Errors
+    ///
+    /// What could not be run, that it was interrupted, or that an expectation
+    /// of a plan does not hold; in this last case the results are there.
+    pub fn execute(&self) -> Result<()> {
+        let agenda = self.plans.agenda()?;
+        let crew = Crew {
+            jobs: self.jobs.map(NonZeroUsize::get),
+            programs: self.programs.clone(),
+            series: self.out.join("series"),
+        };
+        if let Some(shard) = self.shard {
+            return self.run_shard(agenda.shard(shard), &crew, shard);
+        }
+        let mut journal = Journal::open(&self.out.join("journal.jsonl"))?;
+        crew.work(&agenda.items, &mut journal)?;
+        let results = publish(
+            &agenda,
+            self.plans.overrides(),
+            journal.finished(),
+            &self.out,
+        )?;
+        finish(&results, &self.out)
+    }
+
+    /// The shard's file has exactly the shard's runs, in the order of their
+    /// keys, and is there when they are.
+    fn run_shard(&self, agenda: Agenda, crew: &Crew, shard: Shard) -> Result<()> {
+        let whole = merge::file(&self.out, shard);
+        let partial = merge::partial(&self.out, shard);
+        if whole.is_file() && !partial.is_file() {
+            fs::rename(&whole, &partial)?;
+        }
+        let mut journal = Journal::open(&partial)?;
+        crew.work(&agenda.items, &mut journal)?;
+        write_journal(&whole, &agenda, &journal)?;
+        fs::remove_file(&partial)?;
+        println!("{} runs: {}", agenda.items.len(), whole.display());
+        Ok(())
+    }
+}
+
+fn write_journal(path: &Path, agenda: &Agenda, journal: &Journal) -> Result<()> {
+    write_whole(path, |out| {
+        for key in agenda.items.keys() {
+            let key = key.clone();
+            let outcome = journal.finished()[&key].clone();
+            out.write_all(&line(&Entry { key, outcome })?)?;
+        }
+        Ok(())
+    })
+}
+
+/// Join the shards of a folder into results.
+///
+/// Takes the plans and the options that the shards were run with.
+#[derive(Args, Clone, Debug)]
+pub struct Merge {
+    #[command(flatten)]
+    plans: Plans,
+    /// The folder of the shards, which gets the results.
+    #[arg(long, short, value_name = "FOLDER", default_value = "results/plans")]
+    out: PathBuf,
+}
+
+impl Merge {
+    /// Writes the results and prints them.
+    ///
+    /// # Errors
+    ///
+    /// A shard or a run that is missing, or there twice; or an expectation
+    /// that does not hold.
+    pub fn execute(&self) -> Result<()> {
+        let agenda = self.plans.agenda()?;
+        let finished = merge::join(&self.out, &agenda)?;
+        let results = publish(&agenda, self.plans.overrides(), &finished, &self.out)?;
+        finish(&results, &self.out)
+    }
+}
+
+/// Prints results, and says where they are.
+fn finish(results: &[Results], folder: &Path) -> Result<()> {
+    let mut failed = 0;
+    for results in results {
+        show::print(results)?;
+        let manifest = &results.manifest;
+        println!(
+            "\nresults: {}",
+            folder.join(format!("{}.csv", manifest.plan)).display()
+        );
+        let failures = results
+            .rows
+            .iter()
+            .filter(|row| row.failure.is_some())
+            .count();
+        if failures > 0 {
+            println!("{failures} flows ended before their time: see the column `failure`");
+        }
+        failed += manifest
+            .verdicts
+            .iter()
+            .filter(|verdict| !verdict.holds)
+            .count();
+    }
+    let plural = if failed == 1 {
+        "expectation does"
+    } else {
+        "expectations do"
+    };
+    ensure!(failed == 0, "{failed} {plural} not hold");
+    Ok(())
+}

@@ -1,0 +1,165 @@
+//! Finished runs, a line each.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, Context, Result};
+use nix::fcntl::{Flock, FlockArg};
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Outcome;
+
+/// A line of a journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The run's key.
+    pub key: String,
+    /// What it measured.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+}
+
+/// A file that finished runs are appended to, and those that it has.
+pub struct Journal {
+    path: PathBuf,
+    /// Locked: a second program at the same runs would do them twice.
+    file: Flock<File>,
+    finished: BTreeMap<String, Outcome>,
+}
+
+impl Journal {
+    /// Opens the journal at `path`, or begins one. A last line that is cut off
+    /// is taken away: its run was not finished.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be used, that is in use, or that is no journal.
+    pub fn open(path: &Path) -> Result<Self> {
+        let folder = path.parent().context("a journal is in a folder")?;
+        let open = || {
+            fs::create_dir_all(folder)?;
+            let mut options = OpenOptions::new();
+            options.create(true).truncate(false).read(true).write(true);
+            options.open(path)
+        };
+        let file = open().with_context(|| format!("cannot write {}", path.display()))?;
+        let mut file = Flock::lock(file, FlockArg::LockExclusiveNonblock)
+            .map_err(|_| anyhow!("another petra-lab is at work on {}", path.display()))?;
+        let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let whole = text
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |end| end + 1);
+        file.set_len(whole as u64)?;
+        file.seek(SeekFrom::End(0))?;
+        Ok(Journal {
+            path: path.to_owned(),
+            file,
+            finished: parse(path, &text[..whole])?,
+        })
+    }
+
+    /// Keeps a finished run.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn add(&mut self, entry: Entry) -> Result<()> {
+        self.file
+            .write_all(&line(&entry)?)
+            .with_context(|| format!("cannot write {}", self.path.display()))?;
+        self.finished.insert(entry.key, entry.outcome);
+        Ok(())
+    }
+
+    /// What each finished run measured.
+    pub fn finished(&self) -> &BTreeMap<String, Outcome> {
+        &self.finished
+    }
+}
+
+/// Reads the journal at `path`, whose every line has to be whole.
+pub(super) fn read(path: &Path) -> Result<BTreeMap<String, Outcome>> {
+    let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &[u8]) -> Result<BTreeMap<String, Outcome>> {
+    let lines = text.split(|byte| *byte == b'\n').enumerate();
+    let entry = |(number, line): (usize, &[u8])| {
+        let entry: Entry = serde_json::from_slice(line).with_context(|| {
+            format!("{}, line {} is no finished run", path.display(), number + 1)
+        })?;
+        Ok((entry.key, entry.outcome))
+    };
+    lines
+        .filter(|(_, line)| !line.is_empty())
+        .map(entry)
+        .collect()
+}
+
+/// An entry as its line.
+pub(super) fn line(entry: &Entry) -> Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(entry)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::FlowOutcome;
+
+    fn entry(key: &str, goodput: f64) -> Entry {
+        let flow = FlowOutcome {
+            figures: [("goodput_mbps".to_owned(), goodput)].into(),
+            failure: None,
+            series: Vec::new(),
+        };
+        Entry {
+            key: key.to_owned(),
+            outcome: Outcome { flows: vec![flow] },
+        }
+    }
+
+    #[test]
+    fn finished_runs_are_there_again_and_a_cut_off_line_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/journal.jsonl");
+        let one = entry("one", 0.1 + 0.2);
+        let mut journal = Journal::open(&path).unwrap();
+        journal.add(one.clone()).unwrap();
+        journal.add(entry("two", 2.0)).unwrap();
+        drop(journal);
+
+        let text = fs::read(&path).unwrap();
+        fs::write(&path, &text[..text.len() - 5]).unwrap();
+        let mut journal = Journal::open(&path).unwrap();
+        assert_eq!(journal.finished().len(), 1);
+        // To the last bit.
+        assert_eq!(journal.finished()["one"], one.outcome);
+        journal.add(entry("two", 2.0)).unwrap();
+        drop(journal);
+        assert_eq!(fs::read(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn what_is_no_journal_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        fs::write(&path, "{\"key\":\"one\",\"flows\":[]}\nhello\n").unwrap();
+        let error = Journal::open(&path).err().expect("an error");
+        assert!(format!("{error:#}").contains("line 2"), "{error:#}");
+    }
+
+    #[test]
+    fn a_journal_in_use_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let _journal = Journal::open(&path).unwrap();
+        let error = Journal::open(&path).err().expect("an error");
+        assert!(error.to_string().contains("another petra-lab"), "{error:#}");
+    }
+}

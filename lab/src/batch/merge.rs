@@ -1,0 +1,103 @@
+//! Joins shards.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, ensure, Context, Result};
+
+use super::agenda::Agenda;
+use super::journal;
+use super::shard::Shard;
+use crate::backend::Outcome;
+
+/// The file of a shard's finished runs, when all of them are there.
+pub(super) fn file(folder: &Path, shard: Shard) -> PathBuf {
+    folder.join(format!("{shard}.jsonl"))
+}
+
+/// The journal of a shard at work.
+pub(super) fn partial(folder: &Path, shard: Shard) -> PathBuf {
+    folder.join(format!("{shard}.partial.jsonl"))
+}
+
+/// All runs of the agenda out of the shards in `folder`.
+///
+/// # Errors
+///
+/// A shard that is missing or from another set of shards, a run that two
+/// shards have, that none has, or that is not of these plans.
+pub(super) fn join(folder: &Path, agenda: &Agenda) -> Result<BTreeMap<String, Outcome>> {
+    let of = count(folder)?;
+    let mut joined = BTreeMap::<String, Outcome>::new();
+    let mut from = BTreeMap::<String, Shard>::new();
+    for index in 1..=of {
+        let shard = Shard { index, of };
+        let path = file(folder, shard);
+        if !path.is_file() {
+            let state = if partial(folder, shard).is_file() {
+                "has not finished"
+            } else {
+                "is missing"
+            };
+            bail!("shard {index} of {of} {state}; `--shard {index}/{of}` makes it");
+        }
+        for (key, outcome) in journal::read(&path)? {
+            ensure!(
+                agenda.items.contains_key(&key),
+                "{} has the run {key}, which is not of these plans: the shards were made from \
+                 other plans, with other options or by another version",
+                path.display()
+            );
+            if let Some(other) = from.insert(key.clone(), shard) {
+                bail!("{other} and {shard} both have the run {key}");
+            }
+            joined.insert(key, outcome);
+        }
+    }
+    let missing = agenda.items.keys().find(|key| !joined.contains_key(*key));
+    if let Some(key) = missing {
+        let count = agenda.items.len() - joined.len();
+        bail!(
+            "no shard has the run {key}; {count} of {} runs are missing",
+            agenda.items.len()
+        );
+    }
+    Ok(joined)
+}
+
+/// Of how many shards those in `folder` are.
+fn count(folder: &Path) -> Result<usize> {
+    let entries = fs::read_dir(folder)
+        .with_context(|| format!("cannot read the shards in {}", folder.display()))?;
+    let mut found: Option<(usize, String)> = None;
+    for entry in entries {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let Some(of) = shards(&name) else {
+            continue;
+        };
+        match &found {
+            Some((other, first)) if *other != of => {
+                bail!("{first} and {name} are of different sets of shards; keep one of the sets")
+            }
+            _ => found = Some((of, name)),
+        }
+    }
+    let none = || {
+        format!(
+            "there is no shard in {}: shard-1-of-N.jsonl",
+            folder.display()
+        )
+    };
+    Ok(found.with_context(none)?.0)
+}
+
+/// Of how many shards the file of this name is one, if it is.
+fn shards(name: &str) -> Option<usize> {
+    let (index, of) = name
+        .strip_prefix("shard-")?
+        .strip_suffix(".jsonl")?
+        .split_once("-of-")?;
+    index.parse::<usize>().ok()?;
+    of.trim_end_matches(".partial").parse().ok()
+}

@@ -1,0 +1,26 @@
+//! Runs plans: every run once, on all cores, whatever interrupts it.
+//!
+//! ```text
+//!   Plan ──┐                    ┌─ journal.jsonl ─────────┐
+//!          ├─ Agenda ── work ───┤                         ├── publish ── NAME.csv ...
+//!   Plan ──┘   shard I of N     └─ shard-I-of-N.jsonl ────┘
+//!                                         merge
+//! ```
+//!
+//! The agenda has each run once, by its key, however many plans want it. A
+//! finished run is a line of a journal at once. Results are made of the
+//! journal when all runs are there, and only then.
+
+mod agenda;
+mod command;
+mod journal;
+mod merge;
+mod publish;
+mod series;
+mod shard;
+mod show;
+mod work;
+
+pub use command::{Check, Merge, Run};
+pub use journal::{Entry, Journal};
+pub use shard::Shard;

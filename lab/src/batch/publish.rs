@@ -1,0 +1,129 @@
+//! Makes results of finished runs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::agenda::{Agenda, Overrides, Planned};
+use crate::backend::{FlowOutcome, Outcome};
+use crate::plan::{Plan, Point};
+use crate::results::{write_csv, write_parquet, write_whole, Manifest, Results, Row, METRICS};
+
+/// Writes the results of each plan into `folder` and returns them.
+///
+/// # Errors
+///
+/// A run that is not there, or a file that cannot be written.
+pub(super) fn publish(
+    agenda: &Agenda,
+    overrides: Overrides,
+    finished: &BTreeMap<String, Outcome>,
+    folder: &Path,
+) -> Result<Vec<Results>> {
+    let plans = agenda.plans.iter().map(|planned| {
+        let results = results(agenda, planned, overrides, finished)?;
+        write(&results, folder)?;
+        Ok(results)
+    });
+    plans.collect()
+}
+
+fn results(
+    agenda: &Agenda,
+    planned: &Planned,
+    overrides: Overrides,
+    finished: &BTreeMap<String, Outcome>,
+) -> Result<Results> {
+    let plan = &planned.plan;
+    let manifest = Manifest {
+        plan: plan.name.clone(),
+        title: plan.title.clone(),
+        description: plan.description.clone(),
+        plan_hash: plan.hash()?,
+        backend: plan.backend.to_string(),
+        versions: agenda.versions.clone(),
+        command: command(planned, overrides),
+        seeds: plan.seeds.clone(),
+        metrics: plan.metrics.clone(),
+        axes: plan.axes.clone(),
+        cases: plan.cases.clone(),
+        controllers: plan.controllers.clone(),
+        series: plan.series,
+        verdicts: Vec::new(),
+    };
+    let versions = agenda.versions.to_string();
+    let mut rows = Vec::new();
+    for (number, point) in plan.points.iter().enumerate() {
+        for seed in &plan.seeds {
+            let run = plan.run(point, *seed, &agenda.versions)?;
+            let outcome = finished.get(&run.key).context("a run is missing")?;
+            for (flow, measured) in outcome.flows.iter().enumerate() {
+                rows.push(Row {
+                    plan: plan.name.clone(),
+                    plan_hash: manifest.plan_hash.clone(),
+                    key: run.key.clone(),
+                    backend: manifest.backend.clone(),
+                    versions: versions.clone(),
+                    point: number as u64,
+                    seed: *seed,
+                    ..row(point, flow, measured)
+                });
+            }
+        }
+    }
+    let mut results = Results { manifest, rows };
+    let verdicts = plan
+        .expectations
+        .iter()
+        .map(|expected| expected.judge(&results));
+    results.manifest.verdicts = verdicts.collect();
+    Ok(results)
+}
+
+/// What a row has of its flow; the rest is its run's.
+fn row(point: &Point, flow: usize, measured: &FlowOutcome) -> Row {
+    let figure = |name: &str| (name.to_owned(), measured.figures.get(name).copied());
+    Row {
+        plan: String::new(),
+        plan_hash: String::new(),
+        key: String::new(),
+        backend: String::new(),
+        versions: String::new(),
+        point: 0,
+        case: point.case.clone(),
+        seed: 0,
+        flow: flow as u64,
+        controller: point.controllers[flow].clone(),
+        cc: point.scenario.flows[flow].cc.clone(),
+        failure: measured.failure.clone(),
+        settings: point.settings.clone(),
+        metrics: METRICS.iter().map(|metric| figure(metric.name)).collect(),
+        references: point.references.clone(),
+    }
+}
+
+fn write(results: &Results, folder: &Path) -> Result<()> {
+    let Results { manifest, rows } = results;
+    let file = |kind: &str| folder.join(format!("{}.{kind}", manifest.plan));
+    write_whole(&file("csv"), |out| write_csv(rows, out))?;
+    write_whole(&file("parquet"), |out| write_parquet(rows, out))?;
+    // The last one: with it the results are there.
+    write_whole(&file("json"), |out| {
+        serde_json::to_writer_pretty(&mut *out, manifest)?;
+        Ok(out.write_all(b"\n")?)
+    })
+}
+
+/// The command that makes a plan's results again.
+fn command(planned: &Planned, overrides: Overrides) -> String {
+    let Plan { backend, seeds, .. } = &planned.plan;
+    let mut words = vec![format!("petra-lab run {}", planned.file.display())];
+    if overrides.backend.is_some() {
+        words.push(format!("--backend {backend}"));
+    }
+    if overrides.seeds.is_some() {
+        words.push(format!("--seeds {}", seeds.len()));
+    }
+    words.join(" ")
+}

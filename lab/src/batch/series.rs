@@ -1,0 +1,57 @@
+//! Flows over time, a file for each run.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::backend::FlowOutcome;
+use crate::scenario::Scenario;
+use crate::sim::Sample;
+
+/// A column: its head, and a sample's cell.
+type Column = (&'static str, fn(&Sample) -> Option<f64>);
+
+/// What is known of a flow at a moment. Empty where there is no such thing: a
+/// slow start threshold before the first loss, a rate of a sender without.
+const COLUMNS: [Column; 10] = [
+    ("seconds", |it| Some(it.time)),
+    ("cwnd_bytes", |it| Some(it.cwnd as f64)),
+    ("ssthresh_bytes", |it| Some(it.ssthresh? as f64)),
+    ("in_flight_bytes", |it| Some(it.in_flight as f64)),
+    ("pacing_bps", |it| Some(it.pacing_rate? as f64)),
+    ("estimate_bps", |it| Some(it.estimate? as f64)),
+    ("capacity_bps", |it| it.capacity),
+    ("rtt_ms", |it| Some(it.rtt)),
+    ("queue_ms", |it| Some(it.queue)),
+    ("body_bytes", |it| Some(it.body_bytes as f64)),
+];
+
+/// The file of the run of this key.
+pub(super) fn path(folder: &Path, key: &str) -> PathBuf {
+    folder.join(format!("{key}.csv"))
+}
+
+/// Writes a line for each sample of each flow.
+pub(super) fn write(
+    scenario: &Scenario,
+    flows: &[FlowOutcome],
+    out: &mut (dyn Write + Send),
+) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(
+        ["flow", "cc"]
+            .into_iter()
+            .chain(COLUMNS.map(|(head, _)| head)),
+    )?;
+    for (index, (flow, outcome)) in scenario.flows.iter().zip(flows).enumerate() {
+        let names = [index.to_string(), flow.cc.clone()];
+        for sample in &outcome.series {
+            let cells = COLUMNS
+                .iter()
+                .map(|(_, cell)| cell(sample).map_or_else(String::new, |value| value.to_string()));
+            writer.write_record(names.iter().cloned().chain(cells))?;
+        }
+    }
+    Ok(writer.flush()?)
+}

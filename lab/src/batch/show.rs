@@ -1,0 +1,154 @@
+//! Results on the terminal.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use comfy_table::{presets, CellAlignment, Table as Text};
+
+use crate::results::{metric, Line, Results, Summary, Table};
+
+/// The most controllers that are columns.
+const WIDEST: usize = 10;
+
+/// Prints what a plan showed: a table for each of its metrics, or, where the
+/// controllers are all that differs, one table of them all; and what came of
+/// the expectations.
+pub(super) fn print(results: &Results) -> Result<()> {
+    let manifest = &results.manifest;
+    let mut out = io::stdout().lock();
+    let seeds = manifest.seeds.len();
+    let plural = if seeds == 1 { "" } else { "s" };
+    writeln!(
+        out,
+        "\n{}: {} ({seeds} seed{plural}, {})",
+        manifest.plan, manifest.title, manifest.backend
+    )?;
+    if seeds > 1 {
+        writeln!(out, "mean ± 95 % interval over the seeds")?;
+    }
+    let tables: Vec<(&str, Table)> = manifest
+        .metrics
+        .iter()
+        .map(|name| (name.as_str(), Table::new(results, name)))
+        .collect();
+    if tables.iter().all(|(_, table)| table.lines.len() <= 1) {
+        writeln!(out, "\n{}", controllers(&tables).trim_fmt())?;
+    } else {
+        for (number, (name, table)) in tables.iter().enumerate() {
+            writeln!(out, "\n{}", title(name))?;
+            let text = match table.controllers.len() {
+                0..=WIDEST => lines(name, table, number == 0),
+                _ => turned(name, table),
+            };
+            writeln!(out, "{}", text.trim_fmt())?;
+        }
+    }
+    for verdict in &manifest.verdicts {
+        let holds = if verdict.holds {
+            "holds"
+        } else {
+            "DOES NOT HOLD"
+        };
+        writeln!(out, "\nexpected: {}: {holds}", verdict.expected)?;
+        let comparisons = &verdict.comparisons;
+        if comparisons.is_empty() {
+            writeln!(out, "  nothing was measured that could tell")?;
+        }
+        for broken in comparisons.iter().filter(|comparison| !comparison.holds) {
+            let digits = metric(&verdict.metric).map_or(3, |metric| metric.digits);
+            writeln!(
+                out,
+                "  {}: {:.digits$} against {:.digits$}",
+                broken.row, broken.value, broken.reference
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn title(name: &str) -> String {
+    match metric(name) {
+        Some(metric) if metric.unit.is_empty() => metric.title.to_owned(),
+        Some(metric) => format!("{}, {}", metric.title, metric.unit),
+        None => name.to_owned(),
+    }
+}
+
+/// A line for each controller, a column for each metric.
+fn controllers(tables: &[(&str, Table)]) -> Text {
+    let heads = tables.iter().map(|(name, _)| title(name));
+    let mut text = blank(1, std::iter::once("controller".to_owned()).chain(heads));
+    let names = tables
+        .first()
+        .map_or(&[][..], |(_, table)| &table.controllers);
+    for (column, controller) in names.iter().enumerate() {
+        let cells = tables.iter().map(|(name, table)| {
+            let summary = table.lines.first().and_then(|line| line.cells[column]);
+            cell(name, summary)
+        });
+        text.add_row(std::iter::once(controller.clone()).chain(cells));
+    }
+    text
+}
+
+/// A line for each case and place on the axes, a column for each controller
+/// and, if they are wanted, each reference.
+fn lines(name: &str, table: &Table, with_references: bool) -> Text {
+    let Some(first) = table.lines.first() else {
+        return Text::new();
+    };
+    let labels = first.labels.iter().map(|(axis, _)| axis.clone());
+    let references = |line: &Line| {
+        let references = line.references.iter().filter(|_| with_references);
+        references.cloned().collect::<Vec<_>>()
+    };
+    let heads = labels
+        .chain(table.controllers.iter().cloned())
+        .chain(references(first).into_iter().map(|(name, _)| name));
+    let mut text = blank(first.labels.len(), heads);
+    for line in &table.lines {
+        let labels = line.labels.iter().map(|(_, label)| label.clone());
+        let cells = line.cells.iter().map(|summary| cell(name, *summary));
+        let references = references(line)
+            .into_iter()
+            .map(|(_, value)| value.map_or_else(String::new, |value| value.to_string()));
+        text.add_row(labels.chain(cells).chain(references));
+    }
+    text
+}
+
+/// A line for each controller, where there are too many for columns.
+fn turned(name: &str, table: &Table) -> Text {
+    let heads = table.lines.iter().map(Line::name);
+    let mut text = blank(1, std::iter::once("controller".to_owned()).chain(heads));
+    for (column, controller) in table.controllers.iter().enumerate() {
+        let cells = table
+            .lines
+            .iter()
+            .map(|line| cell(name, line.cells[column]));
+        text.add_row(std::iter::once(controller.clone()).chain(cells));
+    }
+    text
+}
+
+/// A table with its heads; all but the first `left` columns are of numbers.
+fn blank(left: usize, heads: impl Iterator<Item = String>) -> Text {
+    let mut text = Text::new();
+    text.load_preset(presets::NOTHING);
+    text.set_header(heads);
+    for column in text.column_iter_mut().skip(left) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    text
+}
+
+fn cell(name: &str, summary: Option<Summary>) -> String {
+    let digits = metric(name).map_or(3, |metric| metric.digits);
+    match summary {
+        None => "-".to_owned(),
+        Some(Summary { mean, interval, .. }) => match interval {
+            None => format!("{mean:.digits$}"),
+            Some(interval) => format!("{mean:.digits$} ± {interval:.digits$}"),
+        },
+    }
+}

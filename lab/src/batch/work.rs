@@ -1,0 +1,199 @@
+//! Does what there is to do.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use anyhow::{ensure, Context, Result};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use rayon::prelude::*;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use super::agenda::Item;
+use super::journal::{Entry, Journal};
+use super::series;
+use crate::backend::{Backend, Outcome, Runner};
+use crate::results::write_whole;
+use crate::scenario::Scenario;
+
+/// How to work.
+pub(super) struct Crew {
+    /// Runs at the same time; `None` is as many as are good for the backend.
+    pub(super) jobs: Option<usize>,
+    /// Where the example pair is, for netem.
+    pub(super) programs: Option<PathBuf>,
+    /// Where flows over time go.
+    pub(super) series: PathBuf,
+}
+
+impl Crew {
+    /// Makes all runs that the journal does not have.
+    ///
+    /// # Errors
+    ///
+    /// Why a run could not be made, or that the work was interrupted; the
+    /// journal has what was finished.
+    pub(super) fn work(&self, items: &BTreeMap<String, Item>, journal: &mut Journal) -> Result<()> {
+        let missing = |(key, item): &(&String, &Item)| {
+            let series = !item.series || self.series(key).is_file();
+            !series || !journal.finished().contains_key(*key)
+        };
+        let todo: Vec<(&String, &Item)> = items.iter().filter(missing).collect();
+        let done = items.len() - todo.len();
+        if done > 0 {
+            eprintln!("{done} of {} runs are there already", items.len());
+        }
+        if todo.is_empty() {
+            return Ok(());
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // The first asks, the second does not.
+            flag::register_conditional_shutdown(signal, 130, stop.clone())?;
+            flag::register(signal, stop.clone())?;
+        }
+        let progress = Progress::new(todo.len());
+        let journal = Mutex::new(journal);
+        for backend in [Backend::Sim, Backend::Netem] {
+            let own = todo.iter().filter(|(_, item)| item.backend == backend);
+            let own: Vec<(&String, &Item)> = own.copied().collect();
+            if !own.is_empty() {
+                self.work_with(backend, &own, &journal, &stop, &progress)?;
+            }
+        }
+        let left = progress.left();
+        ensure!(
+            left == 0,
+            "interrupted with {left} of {} runs left; the same command goes on from there",
+            items.len()
+        );
+        Ok(())
+    }
+
+    fn work_with(
+        &self,
+        backend: Backend,
+        todo: &[(&String, &Item)],
+        journal: &Mutex<&mut Journal>,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<()> {
+        let runner = backend.runner(self.programs.clone())?;
+        let workers = self.jobs.unwrap_or_else(|| runner.workers());
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .build()?;
+        // One at a time, in order: so the most of the time all workers work.
+        let one = |(key, item): &(&String, &Item)| -> Result<()> {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            match self.run(runner.as_ref(), key, item, stop) {
+                Ok(outcome) => {
+                    let key = (*key).clone();
+                    let mut journal = journal.lock().expect("no worker panics");
+                    journal.add(Entry { key, outcome })?;
+                    progress.done();
+                    Ok(())
+                }
+                // It failed because it was stopped, which is told at the end.
+                Err(_) if stop.load(Ordering::Relaxed) => Ok(()),
+                Err(error) => {
+                    Err(error).with_context(|| format!("the run {}", words(&item.scenario)))
+                }
+            }
+        };
+        pool.install(|| todo.par_iter().with_max_len(1).try_for_each(one))
+    }
+
+    fn run(
+        &self,
+        runner: &dyn Runner,
+        key: &str,
+        item: &Item,
+        stop: &AtomicBool,
+    ) -> Result<Outcome> {
+        let outcome = runner.run(&item.scenario, stop)?;
+        if item.series {
+            let path = self.series(key);
+            fs::create_dir_all(&self.series)
+                .with_context(|| format!("cannot make {}", self.series.display()))?;
+            write_whole(&path, |out| {
+                series::write(&item.scenario, &outcome.flows, out)
+            })?;
+        }
+        Ok(outcome)
+    }
+
+    fn series(&self, key: &str) -> PathBuf {
+        series::path(&self.series, key)
+    }
+}
+
+/// A run by what it has: controllers and seed.
+fn words(scenario: &Scenario) -> String {
+    let controllers: Vec<&str> = scenario.flows.iter().map(|flow| flow.cc.as_str()).collect();
+    format!(
+        "of {} with seed {}",
+        controllers.join(" and "),
+        scenario.seed
+    )
+}
+
+/// How far the work is, on the standard error: a bar with the time left on a
+/// terminal, a line for each tenth elsewhere.
+struct Progress {
+    bar: ProgressBar,
+    length: u64,
+}
+
+impl Progress {
+    fn new(length: usize) -> Self {
+        let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs, {left} left")
+            .expect("the template is right")
+            .with_key("left", |state: &ProgressState, out: &mut dyn fmt::Write| {
+                let left = left(state.elapsed(), state.pos(), state.len().unwrap_or(0));
+                // A writer in memory does not fail.
+                let _ = write!(out, "{left}");
+            });
+        let bar = ProgressBar::new(length as u64).with_style(style);
+        bar.enable_steady_tick(Duration::from_millis(500));
+        Progress {
+            bar,
+            length: length as u64,
+        }
+    }
+
+    fn done(&self) {
+        self.bar.inc(1);
+        let (done, length) = (self.bar.position(), self.length);
+        let tenths = |done: u64| done * 10 / length;
+        if self.bar.is_hidden() && tenths(done) > tenths(done - 1) {
+            let left = left(self.bar.elapsed(), done, length);
+            eprintln!("{done} of {length} runs, {left} left");
+        }
+    }
+
+    fn left(&self) -> u64 {
+        self.length - self.bar.position()
+    }
+}
+
+/// How long the rest takes if it is like what is done. Runs are in the order of
+/// their keys, so that it is.
+fn left(elapsed: Duration, done: u64, length: u64) -> humantime::FormattedDuration {
+    let each = elapsed.as_secs_f64() / done.max(1) as f64;
+    let seconds = (each * (length - done) as f64).ceil();
+    humantime::format_duration(Duration::from_secs(seconds as u64))
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,150 @@
+//! A link on the command line, the same for every backend.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::{
+    Aggregate, Aqm, Direction, GilbertElliott, Handover, Link, Lte, Outage, Queue, RateStep,
+};
+use crate::units::{parse_duration, parse_queue, parse_rate, parse_share};
+
+/// A link on the command line. Down is the way of the data, up that of the
+/// ACKs.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "The link")]
+pub struct LinkOptions {
+    /// The bottleneck's rate, counted over IP packets.
+    #[arg(long, default_value = "10mbit", value_parser = parse_rate)]
+    rate: u64,
+    /// Another rate from a time on, `20s=2mbit`. May be repeated.
+    #[arg(long, value_name = "TIME=RATE")]
+    step: Vec<RateStep>,
+    /// The bottleneck stands, `10s+500ms`; packets wait. May be repeated.
+    #[arg(long, value_name = "TIME+TIME")]
+    outage: Vec<Outage>,
+    /// Instead of a rate: a mahimahi trace of packet-delivery opportunities.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "lte"])]
+    trace: Option<PathBuf>,
+    /// Instead of a rate: what an LTE cell does,
+    /// `mean=10mbit,deviation=0.5,coherence=100ms,block_errors=10%`.
+    #[arg(long, value_name = "OPTIONS", conflicts_with = "rate")]
+    lte: Option<Lte>,
+    /// The most that waits for the bottleneck, `1bdp` or `64kB`.
+    #[arg(long, default_value = "1bdp", value_parser = parse_queue)]
+    queue: Queue,
+    /// How the queue is managed: `drop-tail`, `codel`, `fq_codel`, `red`, with
+    /// options as in `codel:target=5ms,interval=100ms`.
+    #[arg(long, value_name = "NAME[:OPTIONS]", default_value_t)]
+    aqm: Aqm,
+    /// Propagation delay, each way.
+    #[arg(long, default_value = "45ms", value_parser = parse_duration)]
+    delay: Duration,
+    /// Standard deviation of the delay.
+    #[arg(long, default_value = "0ms", value_parser = parse_duration)]
+    jitter: Duration,
+    /// Let packets overtake each other by jitter [default: order is kept].
+    #[arg(long)]
+    jitter_reorders: bool,
+    /// Probability that the link loses a packet.
+    #[arg(long, default_value = "0.5%", value_parser = parse_share)]
+    loss: f64,
+    /// Mean length of a run of losses, in packets [default: independent
+    /// losses].
+    #[arg(long, value_name = "PACKETS")]
+    loss_run: Option<f64>,
+    /// Instead of --loss: losses in two states (Gilbert and Elliott),
+    /// `to_bad=1%,to_good=25%,loss_good=0%,loss_bad=50%`.
+    #[arg(long, value_name = "OPTIONS", conflicts_with_all = ["loss", "loss_run"])]
+    burst: Option<GilbertElliott>,
+    /// Probability that a packet overtakes the delay.
+    #[arg(long, default_value = "0%", value_parser = parse_share)]
+    reorder: f64,
+    /// Packets arrive only at multiples of this time.
+    #[arg(long, default_value = "0ms", value_name = "TIME", value_parser = parse_duration)]
+    grid: Duration,
+    /// Changes of the path, `every=10s,gap=50ms,delay=30ms`.
+    #[arg(long, value_name = "OPTIONS")]
+    handover: Option<Handover>,
+
+    /// The rate of the way back [default: the same].
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    up_rate: Option<u64>,
+    /// The queue of the way back [default: the same].
+    #[arg(long, value_name = "QUEUE", value_parser = parse_queue)]
+    up_queue: Option<Queue>,
+    /// The delay of the way back [default: the same].
+    #[arg(long, value_name = "DELAY", value_parser = parse_duration)]
+    up_delay: Option<Duration>,
+    /// The jitter of the way back.
+    #[arg(long, default_value = "0ms", value_name = "JITTER", value_parser = parse_duration)]
+    up_jitter: Duration,
+    /// The losses of the way back.
+    #[arg(long, default_value = "0%", value_name = "LOSS", alias = "ack-loss",
+          value_parser = parse_share)]
+    up_loss: f64,
+    /// The run of losses of the way back.
+    #[arg(long, value_name = "PACKETS")]
+    up_loss_run: Option<f64>,
+    /// The reordering of the way back.
+    #[arg(long, default_value = "0%", value_name = "REORDER", value_parser = parse_share)]
+    up_reorder: f64,
+    /// The grid of the way back.
+    #[arg(long, default_value = "0ms", value_name = "TIME", alias = "ack-grid",
+          value_parser = parse_duration)]
+    up_grid: Duration,
+    /// On the way back packets go together, `packets=16,at_most=10ms`.
+    #[arg(long, value_name = "OPTIONS", alias = "ack-aggregate")]
+    up_aggregate: Option<Aggregate>,
+    /// Of small packets on the way back only every n-th passes.
+    #[arg(long, value_name = "N", default_value_t = 1, alias = "ack-decimate")]
+    up_decimate: u32,
+}
+
+impl LinkOptions {
+    /// The link that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// What contradicts itself.
+    pub fn link(&self) -> Result<Link> {
+        let shaped = self.trace.is_some() || self.lte.is_some();
+        let down = Direction {
+            rate: (!shaped).then_some(self.rate),
+            steps: self.step.clone(),
+            outages: self.outage.clone(),
+            trace: self.trace.clone(),
+            lte: self.lte,
+            queue: self.queue,
+            aqm: self.aqm,
+            delay: self.delay,
+            jitter: self.jitter,
+            jitter_reorders: self.jitter_reorders,
+            loss: if self.burst.is_some() { 0.0 } else { self.loss },
+            loss_run: self.loss_run,
+            burst: self.burst,
+            reorder: self.reorder,
+            grid: self.grid,
+            handover: self.handover,
+            ..Direction::default()
+        };
+        let up = Direction {
+            rate: self.up_rate.or(down.rate),
+            queue: self.up_queue.unwrap_or(self.queue),
+            delay: self.up_delay.unwrap_or(self.delay),
+            jitter: self.up_jitter,
+            loss: self.up_loss,
+            loss_run: self.up_loss_run,
+            reorder: self.up_reorder,
+            grid: self.up_grid,
+            aggregate: self.up_aggregate,
+            decimate: self.up_decimate,
+            ..Direction::default()
+        };
+        let link = Link { down, up };
+        link.check()?;
+        Ok(link)
+    }
+}

@@ -1,0 +1,292 @@
+//! What a direction can have beside rate, delay and loss.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{ensure, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::units::{self, Options, Rate, Share, Text, Time};
+
+/// From a time on the bottleneck has another rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// Since the beginning.
+    #[serde(with = "Text::<Time>")]
+    pub at: Duration,
+    /// Bits per second.
+    #[serde(with = "Text::<Rate>")]
+    pub rate: u64,
+}
+
+impl FromStr for RateStep {
+    type Err = String;
+
+    /// `20s=2mbit`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (at, rate) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` is no step of the rate, such as 20s=2mbit"))?;
+        Ok(RateStep {
+            at: units::parse_duration(at)?,
+            rate: units::parse_rate(rate)?,
+        })
+    }
+}
+
+/// The bottleneck stands for a while; packets wait.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// Since the beginning.
+    #[serde(with = "Text::<Time>")]
+    pub at: Duration,
+    /// For how long.
+    #[serde(with = "Text::<Time>")]
+    pub lasts: Duration,
+}
+
+impl FromStr for Outage {
+    type Err = String;
+
+    /// `10s+500ms`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (at, lasts) = text
+            .split_once('+')
+            .ok_or_else(|| format!("`{text}` is no outage, such as 10s+500ms"))?;
+        Ok(Outage {
+            at: units::parse_duration(at)?,
+            lasts: units::parse_duration(lasts)?,
+        })
+    }
+}
+
+/// A bottleneck that behaves like an LTE cell: every millisecond (TTI) a block
+/// whose size follows a rate that wanders, and blocks that fail go again 8 ms
+/// later while those behind them wait (HARQ, 3GPP TS 36.321 5.3.2 and 36.322).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lte {
+    /// Mean rate of the blocks in bits per second; what fails counts.
+    #[serde(with = "Text::<Rate>")]
+    pub mean: u64,
+    /// Standard deviation of the rate's natural logarithm, 0 to 3: the rate is
+    /// log-normal.
+    #[serde(default = "Lte::deviation")]
+    pub deviation: f64,
+    /// After this time the logarithm's correlation with itself has fallen to
+    /// 1/e (a process of first order).
+    #[serde(with = "Text::<Time>", default = "Lte::coherence")]
+    pub coherence: Duration,
+    /// Probability that a block fails, 0 to 0.9.
+    #[serde(with = "Text::<Share>", default = "Lte::block_errors")]
+    pub block_errors: f64,
+}
+
+impl Lte {
+    fn deviation() -> f64 {
+        0.5
+    }
+
+    fn coherence() -> Duration {
+        Duration::from_millis(100)
+    }
+
+    /// What link adaptation in LTE aims at.
+    fn block_errors() -> f64 {
+        0.1
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let Lte {
+            deviation,
+            block_errors,
+            coherence,
+            mean,
+        } = *self;
+        ensure!(mean > 0, "a mean rate of 0; it is at least 1 bit/s");
+        ensure!(
+            (0.0..=3.0).contains(&deviation),
+            "an LTE rate's deviation of {deviation}; it is 0 to 3"
+        );
+        ensure!(
+            !coherence.is_zero(),
+            "an LTE rate without coherence; its time is larger than 0"
+        );
+        ensure!(
+            (0.0..=0.9).contains(&block_errors),
+            "LTE block errors of {block_errors}; it is a probability from 0 to 0.9"
+        );
+        Ok(())
+    }
+}
+
+impl FromStr for Lte {
+    type Err = String;
+
+    /// `mean=10mbit,deviation=0.5,coherence=100ms,block_errors=10%`; all but
+    /// the mean may be left out.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut options = Options::new("lte", text)?;
+        let lte = Lte {
+            mean: options.need("mean", units::parse_rate)?,
+            deviation: options
+                .take("deviation", units::parse_number)?
+                .unwrap_or_else(Self::deviation),
+            coherence: options
+                .take("coherence", units::parse_duration)?
+                .unwrap_or_else(Self::coherence),
+            block_errors: options
+                .take("block_errors", units::parse_share)?
+                .unwrap_or_else(Self::block_errors),
+        };
+        options.end()?;
+        Ok(lte)
+    }
+}
+
+/// Losses of two states (Gilbert 1960, Elliott 1963). It begins in the good one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GilbertElliott {
+    /// Probability per packet to go from the good state to the bad one.
+    #[serde(with = "Text::<Share>")]
+    pub to_bad: f64,
+    /// Probability per packet to go back, larger than 0.
+    #[serde(with = "Text::<Share>")]
+    pub to_good: f64,
+    /// Probability of a loss in the good state.
+    #[serde(with = "Text::<Share>", default)]
+    pub loss_good: f64,
+    /// Probability of a loss in the bad state.
+    #[serde(with = "Text::<Share>", default = "GilbertElliott::loss_bad")]
+    pub loss_bad: f64,
+}
+
+impl GilbertElliott {
+    fn loss_bad() -> f64 {
+        1.0
+    }
+
+    /// The share of packets that are lost in the long run.
+    pub fn mean_loss(&self) -> f64 {
+        let bad = self.to_bad / (self.to_bad + self.to_good);
+        self.loss_good * (1.0 - bad) + self.loss_bad * bad
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        for (name, share) in [
+            ("to_bad", self.to_bad),
+            ("to_good", self.to_good),
+            ("loss_good", self.loss_good),
+            ("loss_bad", self.loss_bad),
+        ] {
+            ensure!(
+                (0.0..=1.0).contains(&share),
+                "a {name} of {share}; it is a probability from 0 to 1"
+            );
+        }
+        ensure!(
+            self.to_good > 0.0,
+            "losses that never go back to the good state; to_good is larger than 0"
+        );
+        Ok(())
+    }
+}
+
+impl FromStr for GilbertElliott {
+    type Err = String;
+
+    /// `to_bad=1%,to_good=25%,loss_good=0%,loss_bad=50%`; the losses may be
+    /// left out and are 0 and 1 then.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut options = Options::new("burst", text)?;
+        let burst = GilbertElliott {
+            to_bad: options.need("to_bad", units::parse_share)?,
+            to_good: options.need("to_good", units::parse_share)?,
+            loss_good: options
+                .take("loss_good", units::parse_share)?
+                .unwrap_or_default(),
+            loss_bad: options
+                .take("loss_bad", units::parse_share)?
+                .unwrap_or_else(Self::loss_bad),
+        };
+        options.end()?;
+        Ok(burst)
+    }
+}
+
+/// Packets are held ahead of the queue and enter it together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Aggregate {
+    /// How many go together, at least 1.
+    pub packets: u32,
+    /// The first of them waits no longer than this.
+    #[serde(with = "Text::<Time>")]
+    pub at_most: Duration,
+}
+
+impl FromStr for Aggregate {
+    type Err = String;
+
+    /// `packets=16,at_most=10ms`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut options = Options::new("aggregate", text)?;
+        let packets = |text: &str| {
+            text.parse()
+                .map_err(|_| format!("`{text}` is no number of packets, such as 16"))
+        };
+        let aggregate = Aggregate {
+            packets: options.need("packets", packets)?,
+            at_most: options.need("at_most", units::parse_duration)?,
+        };
+        options.end()?;
+        Ok(aggregate)
+    }
+}
+
+/// The path moves from one cell to another and back, again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Handover {
+    /// Time between two handovers; the first comes after it.
+    #[serde(with = "Text::<Time>")]
+    pub every: Duration,
+    /// For so long nothing is delivered; what would be comes at its end.
+    #[serde(with = "Text::<Time>")]
+    pub gap: Duration,
+    /// Propagation delay after the first handover, the third and so on, in
+    /// turn with the direction's own.
+    #[serde(with = "Text::<Time>")]
+    pub delay: Duration,
+}
+
+impl Handover {
+    pub(super) fn check(&self) -> Result<()> {
+        ensure!(
+            self.gap < self.every,
+            "handovers every {:?} with a gap of {:?}; the gap is shorter",
+            self.every,
+            self.gap
+        );
+        Ok(())
+    }
+}
+
+impl FromStr for Handover {
+    type Err = String;
+
+    /// `every=10s,gap=50ms,delay=30ms`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut options = Options::new("handover", text)?;
+        let handover = Handover {
+            every: options.need("every", units::parse_duration)?,
+            gap: options.need("gap", units::parse_duration)?,
+            delay: options.need("delay", units::parse_duration)?,
+        };
+        options.end()?;
+        Ok(handover)
+    }
+}

@@ -1,0 +1,173 @@
+//! Single transfers in sandboxes, for those who know themselves which ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{bail, Context, Result};
+
+use super::process::supervise;
+use super::results::RunSummary;
+use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD, STAGE};
+use super::sandbox::{Choice, Sandbox};
+use super::{tc, Job};
+use crate::link::Link;
+
+/// What a run takes beside its transfer, at the most: booting, calibration of
+/// a slow link, and a machine that is busy.
+const MOST_OVERHEAD: Duration = Duration::from_secs(120);
+
+/// Netem and the pair of programs, found and ready.
+pub struct Bench {
+    sandbox: Sandbox,
+    blank: Job,
+}
+
+/// What a transfer measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    /// Body bits per second.
+    pub goodput_bps: f64,
+    /// Goodput over the link's [limit](crate::link::goodput_limit).
+    pub share_of_limit: Option<f64>,
+    /// Bytes of the body that the client received.
+    pub bytes: u64,
+    /// From the client's connection to the last byte; `None` of a body that
+    /// was not whole in its time.
+    pub completion_s: Option<f64>,
+    /// Share of the server's packets that it took for lost.
+    pub loss: f64,
+    /// Wait at the bottleneck, mean and 95th percentile, in milliseconds.
+    pub queue_ms: Option<(f64, f64)>,
+    /// The server's RTT samples: median and 95th percentile, in milliseconds.
+    pub rtt_ms: Option<(f64, f64)>,
+}
+
+impl Bench {
+    /// Finds netem, and the pair of programs in `programs` or beside this
+    /// program.
+    ///
+    /// # Errors
+    ///
+    /// What this machine lacks, and how to get it.
+    pub fn find(programs: Option<&Path>) -> Result<Self> {
+        let mut blank = blank(programs)?;
+        let sandbox = Sandbox::find(Choice::Auto)?;
+        blank.uml_clock = sandbox.clock()?;
+        Ok(Bench { sandbox, blank })
+    }
+
+    /// Downloads `bytes`, or as much as comes in the time, over a new network.
+    ///
+    /// # Errors
+    ///
+    /// Why there is nothing measured; also when `stop` is set meanwhile.
+    pub fn measure(
+        &self,
+        link: &Link,
+        cc: &str,
+        bytes: Option<u64>,
+        time_limit: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Measured> {
+        let job = Job {
+            link: link.clone(),
+            congestion_control: cc.to_owned(),
+            bytes: bytes.unwrap_or_else(|| endless(link, time_limit)),
+            time_limit,
+            ..self.blank.clone()
+        };
+        let folder = tempfile::tempdir().context("cannot make a folder for a run")?;
+        let record = sandboxed(&self.sandbox, &job, folder.path(), stop, |_| ())?;
+        let queue_ms = record.bottleneck_queue.as_ref();
+        let queue_ms = queue_ms.map(|queue| (queue.mean_ms, queue.p95_ms));
+        let run = RunSummary::new(&job, folder.path(), record)?;
+        Ok(Measured {
+            goodput_bps: run.goodput_bps,
+            share_of_limit: run.share_of_limit,
+            bytes: run.bytes,
+            completion_s: run.complete.then_some(run.seconds),
+            loss: run.loss(),
+            queue_ms,
+            rtt_ms: run.transport.rtt_ms.map(|rtt| (rtt.p50, rtt.p95)),
+        })
+    }
+}
+
+/// Whether netem can be such a link.
+///
+/// # Errors
+///
+/// What it cannot be.
+pub fn check(link: &Link) -> Result<()> {
+    tc::check(&link.down)?;
+    tc::check(&link.up)
+}
+
+/// A job without link, controller and length, which uses the pair in
+/// `programs` or beside this program.
+pub(super) fn blank(programs: Option<&Path>) -> Result<Job> {
+    let folder = match programs {
+        Some(folder) => folder.to_owned(),
+        None => std::env::current_exe()?.with_file_name("examples"),
+    };
+    Ok(Job {
+        link: Link::default(),
+        congestion_control: String::new(),
+        bytes: 0,
+        time_limit: Duration::ZERO,
+        server: program(&folder, "http3-server")?,
+        client: program(&folder, "http3-client")?,
+        server_options: Vec::new(),
+        uml_clock: None,
+    })
+}
+
+/// More bytes than the link carries in the time: what passes at its rate
+/// without any header, or 10 Gbit/s.
+pub(super) fn endless(link: &Link, duration: Duration) -> u64 {
+    let rate = link.down.rate.unwrap_or(10_000_000_000);
+    (rate as f64 / 8.0 * duration.as_secs_f64()) as u64 + 1
+}
+
+fn program(folder: &Path, name: &str) -> Result<PathBuf> {
+    let path = folder.join(name);
+    path.canonicalize().with_context(|| {
+        format!(
+            "there is no {}; `cargo build --release --examples` makes it",
+            path.display()
+        )
+    })
+}
+
+/// Has `job` done in `folder`, and is told its stages.
+pub(super) fn sandboxed(
+    sandbox: &Sandbox,
+    job: &Job,
+    folder: &Path,
+    stop: &AtomicBool,
+    mut reached: impl FnMut(&str),
+) -> Result<Record> {
+    let exchange = folder.join(EXCHANGE);
+    fs::create_dir_all(&exchange)
+        .and_then(|()| fs::write(exchange.join(JOB), serde_json::to_vec(job)?))
+        .with_context(|| format!("cannot write into {}", folder.display()))?;
+    let mut command = sandbox.command(folder)?;
+    let mut words = Vec::new();
+    let patience = job.time_limit + MOST_OVERHEAD;
+    supervise(&mut command, patience, stop, |line| {
+        match line.strip_prefix(STAGE) {
+            Some(stage) => reached(stage),
+            None => words.push(line.to_owned()),
+        }
+    })?;
+    if let Ok(error) = fs::read_to_string(exchange.join(ERROR)) {
+        bail!("{error}");
+    }
+    let Ok(record) = fs::read(exchange.join(RECORD)) else {
+        bail!("the sandbox ended early, saying:\n{}", words.join("\n"));
+    };
+    fs::remove_dir_all(exchange)?;
+    Ok(serde_json::from_slice(&record)?)
+}

@@ -1,0 +1,124 @@
+//! What is wrong with a plan, and where.
+
+use std::fmt::{self, Write};
+use std::path::PathBuf;
+
+/// A place in one of a plan's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    /// The file, by its number in [`Sources`].
+    pub(super) file: usize,
+    /// The first byte.
+    pub(super) start: usize,
+    /// The byte after the last.
+    pub(super) end: usize,
+}
+
+/// What is wrong, in which field, and where.
+#[derive(Clone, Debug)]
+pub(super) struct Fault {
+    place: Option<Place>,
+    /// The names and numbers that lead to the field, the innermost first.
+    path: Vec<String>,
+    message: String,
+}
+
+impl Fault {
+    pub(super) fn at(place: Place, message: impl fmt::Display) -> Self {
+        Fault {
+            place: Some(place),
+            path: Vec::new(),
+            message: message.to_string(),
+        }
+    }
+
+    /// Gives the fault a place if it has none yet.
+    pub(super) fn or_at(mut self, place: Place) -> Self {
+        self.place.get_or_insert(place);
+        self
+    }
+
+    /// Says that the fault is in a part of something larger.
+    pub(super) fn within(mut self, step: &str) -> Self {
+        self.path.push(step.to_owned());
+        self
+    }
+
+    /// Calls the outermost part as the plan does.
+    pub(super) fn rename(mut self, from: &str, to: &str) -> Self {
+        if let Some(step) = self.path.last_mut().filter(|step| *step == from) {
+            to.clone_into(step);
+        }
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, step) in self.path.iter().rev().enumerate() {
+            let point = if number > 0 { "." } else { "" };
+            write!(f, "{point}{step}")?;
+        }
+        let colon = if self.path.is_empty() { "" } else { ": " };
+        write!(f, "{colon}{}", self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl serde::de::Error for Fault {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Fault {
+            place: None,
+            path: Vec::new(),
+            message: message.to_string(),
+        }
+    }
+}
+
+/// The files that a plan was read from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sources {
+    files: Vec<(PathBuf, String)>,
+}
+
+impl Sources {
+    /// Adds a file and returns its number.
+    pub(super) fn add(&mut self, path: PathBuf, text: String) -> usize {
+        self.files.push((path, text));
+        self.files.len() - 1
+    }
+
+    /// The fault with file, line and column, over the line itself:
+    ///
+    /// ```text
+    /// lab/plans/demo.toml:8:8: link.rate: `ten` is not understood; expected ...
+    ///   8 | rate = "ten"
+    ///     |        ^^^^^
+    /// ```
+    pub(super) fn explain(&self, fault: &Fault) -> anyhow::Error {
+        let place = fault.place.unwrap_or(Place {
+            file: 0,
+            start: 0,
+            end: 0,
+        });
+        let (path, text) = &self.files[place.file];
+        let start = place.start.min(text.len());
+        let before = &text[..start];
+        let line = before.matches('\n').count() + 1;
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        let content = text[line_start..].lines().next().unwrap_or("");
+        let column = text[line_start..start].chars().count();
+        let rest = content.chars().count().saturating_sub(column);
+        let length = text[start..place.end.clamp(start, text.len())]
+            .chars()
+            .count();
+        let marks = "^".repeat(length.clamp(1, rest.max(1)));
+        let gap = " ".repeat(line.to_string().len());
+        let mut out = format!("{}:{line}:{}: {fault}\n", path.display(), column + 1);
+        // A string takes all that there is to write.
+        let _ = writeln!(out, "  {line} | {content}");
+        let _ = write!(out, "  {gap} | {}{marks}", " ".repeat(column));
+        anyhow::Error::msg(out)
+    }
+}

@@ -1,0 +1,162 @@
+//! The fields of a scenario by their path: `link.rate`, `flow.0.cc`.
+
+use super::fault::{Fault, Place};
+use super::number::times;
+use super::read::SCENARIO;
+use super::tree::{Entry, Node, Table, Value};
+
+/// The only key of a value that multiplies instead of replacing:
+/// `{ times = 3.375 }`.
+const TIMES: &str = "times";
+
+/// The way from a scenario to one of its fields, or to the same field of all
+/// its links or flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Path(Vec<String>);
+
+impl Path {
+    /// The steps between the points of `text`.
+    pub(super) fn new(text: &str, place: Place) -> Result<Self, Fault> {
+        let steps: Vec<String> = text.split('.').map(str::to_owned).collect();
+        if steps.iter().any(String::is_empty) {
+            let message = format!("`{text}` is not understood; expected the path of a field, such as link.rate or flow.0.cc");
+            return Err(Fault::at(place, message));
+        }
+        if !SCENARIO.contains(&steps[0].as_str()) {
+            let message = format!(
+                "a plan's runs have no `{}`; they have {}",
+                steps[0],
+                SCENARIO.join(", ")
+            );
+            return Err(Fault::at(place, message));
+        }
+        Ok(Path(steps))
+    }
+
+    pub(super) fn text(&self) -> String {
+        self.0.join(".")
+    }
+
+    /// Whether the field is the controller of every flow.
+    pub(super) fn is_every_controller(&self, flows: usize) -> bool {
+        match &self.0[..] {
+            [flow, cc] => flow == "flow" && cc == "cc",
+            [flow, number, cc] => flows == 1 && flow == "flow" && number == "0" && cc == "cc",
+            _ => false,
+        }
+    }
+
+    /// Puts `value` at the end of the path. Where the path meets a list, its
+    /// next step is the number of an item, or else all items are meant.
+    pub(super) fn set(&self, root: &mut Node, key: Place, value: &Node) -> Result<(), Fault> {
+        set(root, &self.0, key, value).map_err(|fault| fault.within(&self.text()))
+    }
+
+    /// What stands at the end of the path: the values there, each once.
+    pub(super) fn show(&self, root: &Node) -> String {
+        let mut found = Vec::new();
+        show(root, &self.0, &mut found);
+        found.join(" and ")
+    }
+}
+
+fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<(), Fault> {
+    let Some((step, rest)) = steps.split_first() else {
+        *node = match factor(value)? {
+            Some(factor) => Node {
+                value: times(node, factor)?,
+                place: value.place,
+            },
+            None => value.clone(),
+        };
+        return Ok(());
+    };
+    let table = match &mut node.value {
+        Value::List(items) => match step.parse::<usize>() {
+            Ok(number) => {
+                let count = items.len();
+                let item = items.get_mut(number).ok_or_else(|| {
+                    let message = format!(
+                        "there is no number {number}; they count from 0, and there are {count}"
+                    );
+                    Fault::at(key, message)
+                })?;
+                return set(item, rest, key, value);
+            }
+            Err(_) => {
+                return items
+                    .iter_mut()
+                    .try_for_each(|item| set(item, steps, key, value));
+            }
+        },
+        Value::Table(table) => table,
+        // A single link or flow may do without being a list.
+        _ => return Err(Fault::at(key, format!("`{node}` has no field `{step}`"))),
+    };
+    if table.get(step).is_none() && step == "0" {
+        return set(node, rest, key, value);
+    }
+    let table = match &mut node.value {
+        Value::Table(table) => table,
+        _ => unreachable!("it was one"),
+    };
+    if table.get(step).is_none() {
+        if factor(value)?.is_some() {
+            let message = format!("there is no `{step}` that could be multiplied");
+            return Err(Fault::at(value.place, message));
+        }
+        table.entries.push(Entry {
+            key: step.clone(),
+            key_place: key,
+            node: Node {
+                value: Value::Table(Table::default()),
+                place: value.place,
+            },
+        });
+    }
+    let child = table.get_mut(step).expect("it is there now");
+    set(child, rest, key, value)
+}
+
+/// The factor of a value that multiplies.
+fn factor(value: &Node) -> Result<Option<f64>, Fault> {
+    let Value::Table(table) = &value.value else {
+        return Ok(None);
+    };
+    match &table.entries[..] {
+        [entry] if entry.key == TIMES => {
+            let factor = entry.node.number()?;
+            if factor > 0.0 {
+                Ok(Some(factor))
+            } else {
+                Err(entry.node.unexpected("a factor larger than 0"))
+            }
+        }
+        _ => Ok(None),
+    }
+}
+
+fn show(node: &Node, steps: &[String], found: &mut Vec<String>) {
+    let Some((step, rest)) = steps.split_first() else {
+        let text = node.to_string();
+        if !found.contains(&text) {
+            found.push(text);
+        }
+        return;
+    };
+    match &node.value {
+        Value::List(items) => match step.parse::<usize>() {
+            Ok(number) => items
+                .get(number)
+                .into_iter()
+                .for_each(|item| show(item, rest, found)),
+            Err(_) => items.iter().for_each(|item| show(item, steps, found)),
+        },
+        Value::Table(table) => match table.get(step) {
+            Some(child) => show(child, rest, found),
+            None if step == "0" => show(node, rest, found),
+            None => {}
+        },
+        _ => {}
+    }
+}

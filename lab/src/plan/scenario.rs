@@ -1,0 +1,159 @@
+//! A tree as a scenario.
+
+use serde::Deserialize;
+
+use super::fault::Fault;
+use super::tree::{Node, Table, Value};
+use crate::scenario::Scenario;
+
+/// The controllers that a plan has names for.
+pub(super) struct Controllers {
+    /// The plan's name, and what quiche is asked for.
+    names: Vec<(String, String)>,
+}
+
+/// A scenario, and the controller of each of its flows as the plan calls it.
+pub(super) struct Lowered {
+    pub(super) scenario: Scenario,
+    pub(super) controllers: Vec<String>,
+}
+
+/// The most flows that one `[[flow]]` may stand for.
+const MOST: i64 = 10_000;
+
+impl Controllers {
+    /// Reads `[controllers]`.
+    pub(super) fn read(table: Option<&Table>) -> Result<Self, Fault> {
+        petra::register();
+        let mut names = Vec::new();
+        for entry in table.iter().flat_map(|table| &table.entries) {
+            let cc = entry.node.text().and_then(|cc| checked(cc, &entry.node));
+            let cc = cc.map_err(|fault| fault.within(&entry.key))?;
+            names.push((entry.key.clone(), cc.to_owned()));
+        }
+        Ok(Controllers { names })
+    }
+
+    /// What quiche is asked for, by the plan's name or by its own.
+    fn resolve<'a>(&'a self, node: &'a Node) -> Result<&'a str, Fault> {
+        let text = node.text()?;
+        match self.names.iter().find(|(name, _)| name == text) {
+            Some((_, cc)) => Ok(cc),
+            None => checked(text, node),
+        }
+    }
+}
+
+fn checked<'a>(cc: &'a str, node: &Node) -> Result<&'a str, Fault> {
+    match quiche::congestion_control::check(cc) {
+        Ok(()) => Ok(cc),
+        Err(error) => Err(Fault::at(node.place, error)),
+    }
+}
+
+/// Makes a scenario of a plan's `link`, `flow` and so on, with seed 1.
+pub(super) fn lower(tree: &Node, controllers: &Controllers) -> Result<Lowered, Fault> {
+    let mut parts = tree.table()?.clone();
+    let (mut names, mut counts) = (Vec::new(), Vec::new());
+    for (singular, plural) in [("link", "path"), ("flow", "flows"), ("cross", "cross")] {
+        let Some(mut entry) = parts.take(singular) else {
+            if singular == "cross" {
+                continue;
+            }
+            let message = format!("a plan without [{singular}]; it has at least one");
+            return Err(Fault::at(tree.place, message));
+        };
+        // One may do without being a list.
+        if let Value::Table(_) = entry.node.value {
+            entry.node = Node {
+                place: entry.node.place,
+                value: Value::List(vec![entry.node]),
+            };
+        }
+        if singular == "flow" {
+            flows(&mut entry.node, controllers, &mut names, &mut counts)?;
+        }
+        entry.key = plural.to_owned();
+        parts.entries.push(entry);
+    }
+    let node = Node {
+        place: tree.place,
+        value: Value::Table(parts),
+    };
+    let mut scenario = Scenario::deserialize(&node)
+        .map_err(|fault| fault.rename("path", "link").rename("flows", "flow"))?;
+    let flows = scenario.flows.iter().zip(&counts);
+    scenario.flows = flows
+        .flat_map(|(flow, count)| vec![flow.clone(); *count])
+        .collect();
+    let repeated = names.iter().zip(&counts);
+    Ok(Lowered {
+        scenario,
+        controllers: repeated
+            .flat_map(|(name, count)| vec![name.clone(); *count])
+            .collect(),
+    })
+}
+
+/// Takes out of each flow what only a plan has: how many there are, the plan's
+/// name of the controller, and its options one by one.
+fn flows(
+    node: &mut Node,
+    controllers: &Controllers,
+    names: &mut Vec<String>,
+    counts: &mut Vec<usize>,
+) -> Result<(), Fault> {
+    let Value::List(flows) = &mut node.value else {
+        return Err(node
+            .unexpected("a table or a list of tables")
+            .within("flow"));
+    };
+    for (number, flow) in flows.iter_mut().enumerate() {
+        let within = |fault: Fault| fault.within(&number.to_string()).within("flow");
+        let Value::Table(table) = &mut flow.value else {
+            return Err(within(
+                flow.unexpected("a table, such as { cc = \"petra\" }"),
+            ));
+        };
+        let count = match table.take("count").map(|entry| entry.node) {
+            None => 1,
+            Some(node) => match node.value {
+                Value::Integer(count @ 1..=MOST) => count as usize,
+                _ => {
+                    let fault = node.unexpected("how many such flows there are, 1 to 10000");
+                    return Err(within(fault.within("count")));
+                }
+            },
+        };
+        counts.push(count);
+        let options = table.take("options").map(|entry| entry.node);
+        let Some(node) = table.get_mut("cc") else {
+            continue;
+        };
+        names.push(
+            node.text()
+                .map_err(|fault| within(fault.within("cc")))?
+                .to_owned(),
+        );
+        let cc = controllers.resolve(node).map(str::to_owned);
+        let mut cc = cc.map_err(|fault| within(fault.within("cc")))?;
+        if let Some(options) = options {
+            let with = with_options(&cc, &options);
+            cc = with.map_err(|fault| within(fault.within("options")))?;
+        }
+        node.value = Value::Text(cc);
+    }
+    Ok(())
+}
+
+/// A controller with more options: `petra` with `{ alpha = 0.8 }`.
+fn with_options(cc: &str, options: &Node) -> Result<String, Fault> {
+    let mut text = cc.to_owned();
+    for option in &options.table()?.entries {
+        let comma = if text.contains(':') { ',' } else { ':' };
+        text.push_str(&format!("{comma}{}={}", option.key, option.node));
+        let checked = checked(&text, &option.node).map(|_| ());
+        checked.map_err(|fault| fault.within(&option.key))?;
+    }
+    Ok(text)
+}

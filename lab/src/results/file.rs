@@ -1,0 +1,53 @@
+//! Files that are whole or not there.
+
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use tempfile::NamedTempFile;
+
+/// Writes a file that has its name only when it is whole.
+///
+/// # Errors
+///
+/// What `write` says, or that the file cannot be made.
+pub fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> Result<()>,
+) -> Result<()> {
+    let folder = path.parent().context("a file needs a folder")?;
+    let make = || -> Result<()> {
+        let partial = NamedTempFile::new_in(folder)?;
+        let mut out = BufWriter::new(partial);
+        write(&mut out)?;
+        let partial = out.into_inner()?;
+        fs::set_permissions(partial.path(), fs::Permissions::from_mode(0o644))?;
+        partial.persist(path)?;
+        Ok(())
+    };
+    make().with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::bail;
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_finished_leaves_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        write_whole(&path, |out| Ok(out.write_all(b"old")?)).unwrap();
+        let error = write_whole(&path, |out| {
+            out.write_all(b"new")?;
+            bail!("enough")
+        })
+        .unwrap_err();
+        assert!(format!("{error:#}").ends_with("file: enough"), "{error:#}");
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(folder.path().read_dir().unwrap().count(), 1);
+    }
+}

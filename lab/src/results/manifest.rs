@@ -1,0 +1,145 @@
+//! What a table needs to know of its rows.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A plan's results, but for the rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The plan's name: its file's, without `.toml`.
+    pub plan: String,
+    /// One line.
+    pub title: String,
+    /// What is measured and what was assumed.
+    pub description: String,
+    /// What the plan was: a hash of its points and seeds.
+    pub plan_hash: String,
+    /// What made the runs: `sim` or `netem`.
+    pub backend: String,
+    /// What ran.
+    pub versions: Versions,
+    /// The command that makes these results again.
+    pub command: String,
+    /// The seeds of each point.
+    pub seeds: Vec<u64>,
+    /// The names of the metrics to show, the most important first.
+    pub metrics: Vec<String>,
+    /// What the points differ in, beside the case.
+    pub axes: Vec<Axis>,
+    /// The names of the cases, in their order; none where there are no cases.
+    pub cases: Vec<String>,
+    /// The controllers as the plan calls them, in its order.
+    pub controllers: Vec<String>,
+    /// Whether `series/KEY.csv` has each run's flows over time.
+    pub series: bool,
+    /// What was expected, and what came of it.
+    pub verdicts: Vec<Verdict>,
+}
+
+/// A direction of a sweep.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Axis {
+    /// The field, or the name of several that change together. The setting of
+    /// this name in a [`Row`](super::Row) is the row's place on the axis.
+    pub name: String,
+    /// The fields that change.
+    pub fields: Vec<String>,
+    /// The places on the axis, in their order.
+    pub values: Vec<String>,
+    /// Whether it says which controller all flows of a run have: a table shows
+    /// it as columns.
+    pub controllers: bool,
+}
+
+/// Of what made the results.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Versions {
+    /// The controllers'.
+    pub petra: String,
+    /// quiche's.
+    pub quiche: String,
+    /// The laboratory's.
+    pub lab: String,
+    /// A hash of the sources of all three, as far as they decide what a run
+    /// measures.
+    pub sources: String,
+}
+
+impl fmt::Display for Versions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            petra,
+            quiche,
+            lab,
+            sources,
+        } = self;
+        write!(
+            f,
+            "petra {petra}, quiche {quiche}, petra-lab {lab}, sources {sources}"
+        )
+    }
+}
+
+impl Versions {
+    /// Those of this program.
+    pub fn current() -> Self {
+        Versions {
+            petra: locked("petra"),
+            quiche: locked("quiche"),
+            lab: env!("CARGO_PKG_VERSION").to_owned(),
+            sources: env!("PETRA_LAB_SOURCES").to_owned(),
+        }
+    }
+}
+
+/// A crate's version as the lock file has it.
+fn locked(name: &str) -> String {
+    let head = format!("name = \"{name}\"\nversion = \"");
+    let lock = include_str!("../../../Cargo.lock");
+    let version = lock
+        .split_once(&head)
+        .and_then(|(_, rest)| rest.split_once('"'));
+    version.map_or_else(|| "unknown".to_owned(), |(version, _)| version.to_owned())
+}
+
+/// What came of an expectation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The expectation in words.
+    pub expected: String,
+    /// The metric that was compared.
+    pub metric: String,
+    /// Whether it held wherever it was to hold.
+    pub holds: bool,
+    /// Each comparison that was made.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// One comparison of an expectation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The row of the table.
+    pub row: String,
+    /// The mean of what was expected to be so.
+    pub value: f64,
+    /// What it was compared with.
+    pub reference: f64,
+    /// How far it may be off.
+    pub tolerance: f64,
+    /// Whether it was as expected.
+    pub holds: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_knows_its_versions() {
+        let versions = Versions::current();
+        assert_eq!(versions.quiche, "0.30.0");
+        assert_eq!(versions.petra, versions.lab);
+        assert_eq!(versions.sources.len(), 16, "{versions}");
+    }
+}

@@ -1,0 +1,33 @@
+//! Results of plans: what a run measured, as rows that say how to repeat it.
+//!
+//! ```text
+//!   Backend ── Outcome ── journal.jsonl ──┐
+//!                                         ├── Row ── NAME.csv, NAME.parquet
+//!   Plan ─────────────────────────────────┤
+//!                                         └── Manifest ── NAME.json
+//! ```
+//!
+//! A [`Row`] is one flow of one run. A [`Manifest`] is what a table needs to
+//! know of its rows: title, axes, metrics to show, expectations and how they
+//! came out. [`ResultSet::read`] reads a folder of them back.
+
+mod csv;
+mod file;
+mod manifest;
+mod metrics;
+mod parquet;
+mod row;
+mod set;
+mod statistics;
+mod table;
+
+pub use csv::{read_csv, write_csv};
+pub use file::write_whole;
+pub use manifest::{Axis, Comparison, Manifest, Verdict, Versions};
+pub(crate) use metrics::figures;
+pub use metrics::{metric, Figures, Metric, Sense, METRICS};
+pub use parquet::write_parquet;
+pub use row::{Cell, Row};
+pub use set::{ResultSet, Results};
+pub use statistics::Summary;
+pub use table::{Line, Table};

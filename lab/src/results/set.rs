@@ -1,0 +1,85 @@
+//! A folder of results, read back.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{ensure, Context, Result};
+
+use super::csv::read_csv;
+use super::manifest::Manifest;
+use super::row::Row;
+
+/// A plan's results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Results {
+    /// What they are of.
+    pub manifest: Manifest,
+    /// One of each flow of each run, in the order of the plan's points, and of
+    /// the seeds within a point.
+    pub rows: Vec<Row>,
+}
+
+/// What `petra-lab run` leaves in its folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultSet {
+    /// The results of each plan, in the order of the plans' names.
+    pub plans: Vec<Results>,
+}
+
+impl ResultSet {
+    /// Reads all results in `folder`, or those of one plan when `path` is its
+    /// `NAME.json`.
+    ///
+    /// # Errors
+    ///
+    /// When there are none, or a file of theirs cannot be read or belongs to
+    /// other ones.
+    pub fn read(path: &Path) -> Result<Self> {
+        if path.is_file() {
+            let plans = vec![Results::read(path)?];
+            return Ok(ResultSet { plans });
+        }
+        let entries = fs::read_dir(path)
+            .with_context(|| format!("cannot read the results in {}", path.display()))?;
+        let mut manifests = Vec::new();
+        for entry in entries {
+            let path = entry?.path();
+            if path.extension().is_some_and(|kind| kind == "json") {
+                manifests.push(path);
+            }
+        }
+        ensure!(
+            !manifests.is_empty(),
+            "there are no results in {}: a plan's are a NAME.json and a NAME.csv, as `petra-lab \
+             run` writes them when all runs are there",
+            path.display()
+        );
+        manifests.sort();
+        let plans = manifests.iter().map(|path| Results::read(path));
+        Ok(ResultSet {
+            plans: plans.collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl Results {
+    /// Reads the results whose manifest is at `path`; the rows are beside it.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResultSet::read`].
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let manifest: Manifest = serde_json::from_slice(&text)
+            .with_context(|| format!("{} is not of a plan's results", path.display()))?;
+        let table = path.with_extension("csv");
+        let rows = read_csv(&table)?;
+        ensure!(
+            rows.iter().all(|row| row.plan_hash == manifest.plan_hash),
+            "{} and {} are not of the same results",
+            path.display(),
+            table.display()
+        );
+        Ok(Results { manifest, rows })
+    }
+}

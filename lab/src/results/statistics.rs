@@ -1,0 +1,87 @@
+//! Means over seeds, and how sure they are.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// A sample of a metric: its mean and the 95 % confidence interval of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// How many values.
+    pub count: usize,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation; `None` of a single one.
+    pub deviation: Option<f64>,
+    /// Half the width of the interval: the mean is at `mean ± interval`
+    /// (Student's t). `None` of a single value.
+    pub interval: Option<f64>,
+}
+
+impl Summary {
+    /// `None` of no value.
+    pub fn new(values: &[f64]) -> Option<Self> {
+        let count = values.len();
+        if count == 0 {
+            return None;
+        }
+        let n = count as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let deviation = (count > 1).then(|| (squares / (n - 1.0)).sqrt());
+        let interval = deviation.map(|deviation| student(count - 1) * deviation / n.sqrt());
+        Some(Summary {
+            count,
+            mean,
+            deviation,
+            interval,
+        })
+    }
+
+    /// Whether two means differ by more than chance explains: by more than
+    /// the root of their intervals' squares.
+    pub fn differs(&self, other: &Summary) -> bool {
+        let width = |summary: &Summary| summary.interval.unwrap_or(0.0);
+        (self.mean - other.mean).abs() > width(self).hypot(width(other))
+    }
+}
+
+/// Student's t for a 95 % interval, both sides.
+fn student(freedom: usize) -> f64 {
+    let t = StudentsT::new(0.0, 1.0, freedom as f64).expect("at least one degree of freedom");
+    t.inverse_cdf(0.975)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_is_that_of_the_textbooks() {
+        // Student's t at 97.5 %: 12.706, 2.776, 2.262 for 1, 4, 9 degrees.
+        for (freedom, t) in [(1, 12.706), (4, 2.776), (9, 2.262)] {
+            assert!((student(freedom) - t).abs() < 1e-3, "{}", student(freedom));
+        }
+        let summary = Summary::new(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        assert_eq!((summary.count, summary.mean), (5, 3.0));
+        let deviation = 2.5f64.sqrt();
+        assert_eq!(summary.deviation, Some(deviation));
+        let interval = summary.interval.unwrap();
+        assert!((interval - 2.776 * deviation / 5f64.sqrt()).abs() < 1e-3);
+    }
+
+    #[test]
+    fn one_value_has_no_interval_and_none_no_mean() {
+        let single = Summary::new(&[7.0]).unwrap();
+        assert_eq!((single.mean, single.interval), (7.0, None));
+        assert_eq!(Summary::new(&[]), None);
+    }
+
+    #[test]
+    fn means_differ_when_their_intervals_part() {
+        let low = Summary::new(&[1.0, 1.1, 0.9]).unwrap();
+        let high = Summary::new(&[2.0, 2.1, 1.9]).unwrap();
+        let wide = Summary::new(&[0.0, 2.0, 4.0]).unwrap();
+        assert!(low.differs(&high));
+        assert!(!low.differs(&wide));
+        assert!(!low.differs(&low));
+    }
+}

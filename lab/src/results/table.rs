@@ -1,0 +1,100 @@
+//! Rows side by side: a line for each case and point of the sweeps, a column
+//! for each controller, a mean over the seeds in each cell.
+
+use std::collections::BTreeMap;
+
+use super::manifest::Manifest;
+use super::row::Row;
+use super::set::Results;
+use super::statistics::Summary;
+
+/// One metric of a plan's results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// The controllers, as the plan calls them.
+    pub controllers: Vec<String>,
+    /// In the plan's order.
+    pub lines: Vec<Line>,
+}
+
+/// A case at a point of the sweeps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The case and the places on the axes: `("case", "4.2 row 1")`,
+    /// `("link.rate", "2mbit")`.
+    pub labels: Vec<(String, String)>,
+    /// One for each controller; `None` where it was not measured.
+    pub cells: Vec<Option<Summary>>,
+    /// The case's reference columns.
+    pub references: Vec<(String, Option<f64>)>,
+}
+
+impl Line {
+    /// The line in words: `4.2 row 1, link.rate 2mbit`.
+    pub fn name(&self) -> String {
+        let word = |(axis, label): &(String, String)| match axis.as_str() {
+            "case" => label.clone(),
+            axis => format!("{axis} {label}"),
+        };
+        let words: Vec<String> = self.labels.iter().map(word).collect();
+        words.join(", ")
+    }
+}
+
+impl Table {
+    /// The table of a metric. Of several flows of a controller in one run, the
+    /// run's value is the mean.
+    pub fn new(results: &Results, metric: &str) -> Self {
+        let Results { manifest, rows } = results;
+        let controllers = manifest.controllers.clone();
+        let mut lines: Vec<Line> = Vec::new();
+        let mut groups: Vec<BTreeMap<(usize, u64), Vec<f64>>> = Vec::new();
+        for row in rows {
+            let labels = labels(manifest, row);
+            let place = lines.iter().position(|line| line.labels == labels);
+            let place = place.unwrap_or_else(|| {
+                groups.push(BTreeMap::new());
+                lines.push(Line {
+                    labels,
+                    cells: Vec::new(),
+                    references: row.references.clone(),
+                });
+                lines.len() - 1
+            });
+            let column = controllers.iter().position(|name| *name == row.controller);
+            if let Some((column, value)) = column.zip(row.metric(metric)) {
+                groups[place]
+                    .entry((column, row.seed))
+                    .or_default()
+                    .push(value);
+            }
+        }
+        for (line, group) in lines.iter_mut().zip(&groups) {
+            let cell = |column: usize| {
+                let runs = group.range((column, 0)..=(column, u64::MAX));
+                let means: Vec<f64> = runs.map(|(_, flows)| mean(flows)).collect();
+                Summary::new(&means)
+            };
+            line.cells = (0..controllers.len()).map(cell).collect();
+        }
+        Table { controllers, lines }
+    }
+}
+
+/// The line that a row belongs to.
+fn labels(manifest: &Manifest, row: &Row) -> Vec<(String, String)> {
+    let case = row
+        .case
+        .iter()
+        .map(|case| ("case".to_owned(), case.clone()));
+    let axes = manifest.axes.iter().filter(|axis| !axis.controllers);
+    let places = axes.map(|axis| {
+        let place = row.setting(&axis.name).unwrap_or_default();
+        (axis.name.clone(), place.to_owned())
+    });
+    case.chain(places).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}

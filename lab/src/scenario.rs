@@ -1,0 +1,209 @@
+//! What a run is asked to do, whatever makes the network real.
+
+mod cross;
+mod flow;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{ensure, Context, Result};
+use serde::{Deserialize, Serialize};
+
+pub use cross::{CrossTraffic, Way};
+pub use flow::{Flow, Traffic, Web};
+
+use crate::link::Link;
+use crate::units::{Text, Time};
+
+/// One run: flows and other traffic over one or more links in a row.
+///
+/// ```text
+///  servers ── path[0] ── path[1] ── ... ── clients        the data: down
+///  servers ── path[0] ── path[1] ── ... ── clients        the ACKs: up
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The bottlenecks, in the order in which the data passes them.
+    pub path: Vec<Link>,
+    /// The connections that share the path.
+    pub flows: Vec<Flow>,
+    /// What else is on the path.
+    #[serde(default)]
+    pub cross: Vec<CrossTraffic>,
+    /// When the run ends.
+    #[serde(with = "Text::<Time>", default = "defaults::duration")]
+    pub duration: Duration,
+    /// What all randomness of the run follows from.
+    #[serde(default = "defaults::seed")]
+    pub seed: u64,
+    /// The servers' `max_datagram_size`: bytes of UDP payload, at least 1200
+    /// (RFC 9000 14.1).
+    #[serde(default = "defaults::max_datagram_size")]
+    pub max_datagram_size: usize,
+    /// How the servers treat the pacer's advice.
+    #[serde(default)]
+    pub pacing: Pacing,
+    /// Time between two samples of a flow.
+    #[serde(with = "Text::<Time>", default = "defaults::sample_every")]
+    pub sample_every: Duration,
+    /// The folder that gets a qlog of each server; `None` writes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qlog: Option<PathBuf>,
+}
+
+mod defaults {
+    use std::time::Duration;
+
+    pub(super) fn duration() -> Duration {
+        Duration::from_secs(60)
+    }
+
+    pub(super) fn seed() -> u64 {
+        1
+    }
+
+    pub(super) fn max_datagram_size() -> usize {
+        1350
+    }
+
+    pub(super) fn sample_every() -> Duration {
+        Duration::from_millis(20)
+    }
+}
+
+impl Scenario {
+    /// `flows` on one link: 60 s, seed 1, datagrams of 1350 bytes, paced, a
+    /// sample every 20 ms, no qlog.
+    pub fn new(link: Link, flows: Vec<Flow>) -> Self {
+        Scenario {
+            path: vec![link],
+            flows,
+            cross: Vec::new(),
+            duration: defaults::duration(),
+            seed: defaults::seed(),
+            max_datagram_size: defaults::max_datagram_size(),
+            pacing: Pacing::default(),
+            sample_every: defaults::sample_every(),
+            qlog: None,
+        }
+    }
+
+    /// The sum of all links' propagation delays, which a queue in BDPs refers
+    /// to.
+    pub fn round_trip(&self) -> Duration {
+        self.path.iter().map(Link::round_trip).sum()
+    }
+
+    /// Whether there can be such a run.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be and what can, in one sentence.
+    pub fn check(&self) -> Result<()> {
+        let size = self.max_datagram_size;
+        ensure!(
+            (1200..=65_507).contains(&size),
+            "a datagram size of {size}; it is 1200 to 65507 bytes (RFC 9000 14.1)"
+        );
+        ensure!(!self.path.is_empty(), "a path without a link");
+        ensure!(!self.flows.is_empty(), "a run without a flow");
+        ensure!(
+            self.flows.len() <= Self::MOST_FLOWS,
+            "{} flows; there are at most {}",
+            self.flows.len(),
+            Self::MOST_FLOWS
+        );
+        ensure!(!self.sample_every.is_zero(), "samples without time between");
+        for flow in &self.flows {
+            flow.check(self)
+                .with_context(|| format!("the flow of {}", flow.cc))?;
+        }
+        for cross in &self.cross {
+            cross.check(self).context("cross traffic")?;
+        }
+        for (index, link) in self.path.iter().enumerate() {
+            match self.path.len() {
+                1 => link.check()?,
+                _ => link.check().with_context(|| format!("link {index}"))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// As many flows as there are ports.
+    const MOST_FLOWS: usize = 60_000;
+
+    /// Whether something from `start` to `stop` is within the run.
+    fn check_times(&self, start: Duration, stop: Option<Duration>) -> Result<()> {
+        ensure!(
+            start < self.duration,
+            "starts at {start:?}, but the run ends at {:?}",
+            self.duration
+        );
+        if let Some(stop) = stop {
+            ensure!(start < stop, "stops at {stop:?}, but starts at {start:?}");
+        }
+        Ok(())
+    }
+}
+
+/// How a server treats the pacer's advice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// It asks for the release time before it makes the next packet.
+    #[default]
+    Release,
+    /// It makes packets at once and holds each until `SendInfo::at`.
+    Hold,
+    /// Pacing is off in quiche's configuration.
+    Off,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Scenario, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_written_scenario_is_read_as_the_same() {
+        let text = r#"{
+            "path": [{"rate": "10mbit", "delay": "20ms"}, {"rate": "2mbit", "delay": "5ms"}],
+            "flows": [{"cc": "petra"},
+                      {"cc": "cubic", "start": "5s", "stop": "20s", "delay": "10ms", "hops": [1, 1]},
+                      {"cc": "reno", "size": "1MB"}, {"cc": "reno", "on": "1s", "off": "2s"},
+                      {"cc": "reno", "web": {"size": "50kB", "think": "1s"}}],
+            "cross": [{"rate": "1mbit", "hop": 1, "way": "up"}],
+            "duration": "30s", "pacing": "hold"}"#;
+        let scenario = read(text).unwrap();
+        scenario.check().unwrap();
+        assert_eq!(scenario.round_trip(), Duration::from_millis(50));
+        let again = read(&serde_json::to_string(&scenario).unwrap());
+        assert_eq!(again, Ok(scenario));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_what_can() {
+        let wrong = |change: &dyn Fn(&mut Scenario)| {
+            let mut scenario = Scenario::new(Link::default(), vec![Flow::new("reno")]);
+            assert!(scenario.check().is_ok());
+            change(&mut scenario);
+            format!("{:#}", scenario.check().unwrap_err())
+        };
+        for (error, says) in [
+            (wrong(&|s| s.max_datagram_size = 1199), "1200 to 65507"),
+            (wrong(&|s| s.path.clear()), "without a link"),
+            (wrong(&|s| s.flows.clear()), "without a flow"),
+            (wrong(&|s| s.flows[0].start = s.duration), "ends at 60s"),
+            (wrong(&|s| s.flows[0].stop = Some(Duration::ZERO)), "stops"),
+            (wrong(&|s| s.flows[0].hops = Some((0, 1))), "hops"),
+            (wrong(&|s| s.path[0].up.loss = 2.0), "way back"),
+        ] {
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

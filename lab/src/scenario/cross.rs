@@ -1,0 +1,86 @@
+//! Traffic that does not care for congestion.
+
+use std::time::Duration;
+
+use anyhow::{ensure, Result};
+use serde::{Deserialize, Serialize};
+
+use super::Scenario;
+use crate::units::{Maybe, Rate, Text, Time};
+
+/// Datagrams of one size at a constant rate over one link of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrossTraffic {
+    /// Bits of IP packets per second.
+    #[serde(with = "Text::<Rate>")]
+    pub rate: u64,
+    /// Bytes of each, IP and UDP header included: 28 to 65535.
+    #[serde(default = "CrossTraffic::packet")]
+    pub packet: usize,
+    /// When the first one enters.
+    #[serde(with = "Text::<Time>", default)]
+    pub start: Duration,
+    /// No one enters from this time on; `None` goes on to the end.
+    #[serde(
+        with = "Maybe::<Time>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub stop: Option<Duration>,
+    /// Which way it goes.
+    #[serde(default)]
+    pub way: Way,
+    /// Which link of the path, from 0 on.
+    #[serde(default)]
+    pub hop: usize,
+}
+
+/// One of both ways over a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    /// That of the data.
+    #[default]
+    Down,
+    /// That of the ACKs.
+    Up,
+}
+
+impl CrossTraffic {
+    fn packet() -> usize {
+        1500
+    }
+
+    /// `rate` bits per second over the first link, in packets of 1500 bytes,
+    /// the way of the data, from the beginning to the end.
+    pub fn new(rate: u64) -> Self {
+        CrossTraffic {
+            rate,
+            packet: Self::packet(),
+            start: Duration::ZERO,
+            stop: None,
+            way: Way::Down,
+            hop: 0,
+        }
+    }
+
+    pub(super) fn check(&self, scenario: &Scenario) -> Result<()> {
+        scenario.check_times(self.start, self.stop)?;
+        let CrossTraffic {
+            rate, packet, hop, ..
+        } = *self;
+        ensure!(rate > 0, "a rate of 0; it is at least 1 bit/s");
+        ensure!(
+            (28..=65_535).contains(&packet),
+            "packets of {packet} bytes; they have 28 to 65535"
+        );
+        let links = scenario.path.len();
+        ensure!(
+            hop < links,
+            "hop {hop}; the path has the links 0 to {}",
+            links.saturating_sub(1)
+        );
+        Ok(())
+    }
+}

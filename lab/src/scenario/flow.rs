@@ -1,0 +1,247 @@
+//! One connection, and what it downloads.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{ensure, Result};
+use serde::{Deserialize, Serialize};
+
+use super::Scenario;
+use crate::units::{parse_duration, Maybe, Size, Text, Time};
+
+/// One connection, and what it downloads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub struct Flow {
+    /// The server's congestion controller as quiche knows it, options
+    /// included.
+    pub cc: String,
+    /// When the client connects.
+    pub start: Duration,
+    /// When the client goes away; `None` stays to the end.
+    pub stop: Option<Duration>,
+    /// Delay each way between the path and this flow's ends, so that flows
+    /// have round-trip times of their own.
+    pub delay: Duration,
+    /// The first and the last link of the path that it takes, from 0 on;
+    /// `None` takes all.
+    pub hops: Option<(usize, usize)>,
+    /// What it downloads.
+    pub traffic: Traffic,
+}
+
+/// What a flow downloads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Traffic {
+    /// One body without end.
+    #[default]
+    Bulk,
+    /// One body of so many bytes.
+    Size(u64),
+    /// Bodies that the client stops after a time, and pauses.
+    OnOff {
+        /// How long it downloads.
+        on: Duration,
+        /// How long it does not.
+        off: Duration,
+    },
+    /// One body after another, as people read pages.
+    Web(Web),
+}
+
+/// Objects of random size with random time between.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Web {
+    /// Mean size of an object in bytes. Sizes have a heavy tail: Pareto with
+    /// shape 1.2 (Crovella and Bestavros 1997 found 1.0 to 1.3), cut off at
+    /// a thousand times the least.
+    #[serde(with = "Text::<Size>")]
+    pub size: u64,
+    /// Mean of the exponential time between the end of an object and the next
+    /// request.
+    #[serde(with = "Text::<Time>")]
+    pub think: Duration,
+}
+
+impl Flow {
+    /// An endless download from the beginning on.
+    pub fn new(cc: &str) -> Self {
+        Flow {
+            cc: cc.to_owned(),
+            start: Duration::ZERO,
+            stop: None,
+            delay: Duration::ZERO,
+            hops: None,
+            traffic: Traffic::Bulk,
+        }
+    }
+
+    pub(super) fn check(&self, scenario: &Scenario) -> Result<()> {
+        scenario.check_times(self.start, self.stop)?;
+        if let Some((first, last)) = self.hops {
+            let links = scenario.path.len();
+            ensure!(
+                first <= last && last < links,
+                "hops from {first} to {last}; the path has the links 0 to {}",
+                links.saturating_sub(1)
+            );
+        }
+        match self.traffic {
+            Traffic::Bulk => (),
+            Traffic::Size(size) => ensure!(size > 0, "a size of 0; it is at least 1 byte"),
+            Traffic::OnOff { on, off } => ensure!(
+                !on.is_zero() && !off.is_zero(),
+                "on for {on:?} and off for {off:?}; both are larger than 0"
+            ),
+            Traffic::Web(web) => ensure!(web.size > 0, "objects of 0 bytes; it is at least 1"),
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Flow {
+    type Err = String;
+
+    /// A controller's name, and `@` with a duration when it starts later:
+    /// `cubic`, `petra:alpha=0.8@5s`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (cc, start) = match text.rsplit_once('@') {
+            Some((cc, start)) => (cc, parse_duration(start)?),
+            None => (text, Duration::ZERO),
+        };
+        if cc.is_empty() {
+            return Err(format!("`{text}` names no congestion controller"));
+        }
+        Ok(Flow {
+            start,
+            ..Flow::new(cc)
+        })
+    }
+}
+
+/// A flow in text formats: what it downloads stands beside the rest.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    cc: String,
+    #[serde(with = "Text::<Time>", default)]
+    start: Duration,
+    #[serde(
+        with = "Maybe::<Time>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    stop: Option<Duration>,
+    #[serde(with = "Text::<Time>", default)]
+    delay: Duration,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hops: Option<(usize, usize)>,
+    #[serde(
+        with = "Maybe::<Size>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    size: Option<u64>,
+    #[serde(
+        with = "Maybe::<Time>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    on: Option<Duration>,
+    #[serde(
+        with = "Maybe::<Time>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    off: Option<Duration>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    web: Option<Web>,
+}
+
+impl TryFrom<Written> for Flow {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let traffic = match (written.size, written.on, written.off, written.web) {
+            (None, None, None, None) => Traffic::Bulk,
+            (Some(size), None, None, None) => Traffic::Size(size),
+            (None, Some(on), Some(off), None) => Traffic::OnOff { on, off },
+            (None, None, None, Some(web)) => Traffic::Web(web),
+            _ => {
+                return Err(format!(
+                    "what the flow of {} downloads is not understood; expected `size`, or `on` \
+                     with `off`, or `web`, or none of them for a body without end",
+                    written.cc
+                ))
+            }
+        };
+        Ok(Flow {
+            cc: written.cc,
+            start: written.start,
+            stop: written.stop,
+            delay: written.delay,
+            hops: written.hops,
+            traffic,
+        })
+    }
+}
+
+impl From<Flow> for Written {
+    fn from(flow: Flow) -> Written {
+        let (mut size, mut on, mut off, mut web) = (None, None, None, None);
+        match flow.traffic {
+            Traffic::Bulk => (),
+            Traffic::Size(bytes) => size = Some(bytes),
+            Traffic::OnOff {
+                on: long,
+                off: pause,
+            } => (on, off) = (Some(long), Some(pause)),
+            Traffic::Web(objects) => web = Some(objects),
+        }
+        Written {
+            cc: flow.cc,
+            start: flow.start,
+            stop: flow.stop,
+            delay: flow.delay,
+            hops: flow.hops,
+            size,
+            on,
+            off,
+            web,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_is_a_controller_and_maybe_a_start() {
+        assert_eq!("cubic".parse(), Ok(Flow::new("cubic")));
+        let late = Flow {
+            start: Duration::from_secs(5),
+            ..Flow::new("petra:alpha=0.8,faster_start=off")
+        };
+        assert_eq!("petra:alpha=0.8,faster_start=off@5s".parse(), Ok(late));
+        assert!("@5s".parse::<Flow>().unwrap_err().contains("`@5s`"));
+        assert!("cubic@soon".parse::<Flow>().unwrap_err().contains("`soon`"));
+    }
+
+    #[test]
+    fn a_flow_downloads_one_thing() {
+        let read = |text: &str| serde_json::from_str::<Flow>(text).map_err(|e| e.to_string());
+        let size = read(r#"{"cc": "reno", "size": "2MB"}"#).unwrap();
+        assert_eq!(size.traffic, Traffic::Size(2_000_000));
+        for text in [
+            r#"{"cc": "reno", "size": "2MB", "on": "1s", "off": "1s"}"#,
+            r#"{"cc": "reno", "on": "1s"}"#,
+        ] {
+            assert!(read(text).unwrap_err().contains("`on` with `off`"));
+        }
+        assert!(read(r#"{"cc": "reno", "rtt": "1s"}"#)
+            .unwrap_err()
+            .contains("`delay`"));
+    }
+}

@@ -1,0 +1,297 @@
+//! What a bottleneck carries over time, and when a packet is through.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use rand_pcg::Pcg64;
+
+use super::lte::Cell;
+use super::trace::Trace;
+use super::{nanos, Nanos};
+use crate::link::Direction;
+
+/// When a packet has gone over the bottleneck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sent {
+    /// The next packet may begin.
+    pub(super) free: Nanos,
+    /// The last bit is out.
+    pub(super) out: Nanos,
+}
+
+/// The transmitter of a bottleneck. Packets go over it one after the other.
+#[derive(Clone, Debug)]
+pub(in crate::sim) enum Capacity {
+    Unlimited(Outages),
+    Constant(u64),
+    Steps(Steps),
+    Trace(Trace),
+    Cell(Box<Cell>),
+}
+
+impl Capacity {
+    /// # Errors
+    ///
+    /// A trace that cannot be read.
+    pub(super) fn new(direction: &Direction, random: Pcg64) -> Result<Self> {
+        let outages = Outages::new(direction);
+        if let Some(path) = &direction.trace {
+            return Ok(Capacity::Trace(Trace::read(path, outages)?));
+        }
+        if let Some(lte) = &direction.lte {
+            return Ok(Capacity::Cell(Box::new(Cell::new(lte, outages, random))));
+        }
+        Ok(match direction.rate {
+            None => Capacity::Unlimited(outages),
+            Some(rate) if direction.steps.is_empty() && outages.0.is_empty() => {
+                Capacity::Constant(rate)
+            }
+            Some(rate) => Capacity::Steps(Steps::new(rate, direction, &outages)),
+        })
+    }
+
+    /// The rate that stands for it where one is needed: the constant one, the
+    /// first one or the mean, in bits per second.
+    pub(super) fn nominal(&self) -> Option<u64> {
+        match self {
+            Capacity::Unlimited(_) => None,
+            Capacity::Constant(rate) => Some(*rate),
+            Capacity::Steps(steps) => Some(steps.first),
+            Capacity::Trace(trace) => Some(trace.mean()),
+            Capacity::Cell(cell) => Some(cell.mean()),
+        }
+    }
+
+    /// What it carries at its best for a while, in bits per second.
+    pub(super) fn peak(&self) -> Option<u64> {
+        /// Traces and cells that carry more than this times their mean do so
+        /// for moments only.
+        const PEAK: u64 = 4;
+        match self {
+            Capacity::Unlimited(_) => None,
+            Capacity::Constant(rate) => Some(*rate),
+            Capacity::Steps(steps) => steps.pieces.iter().map(|(_, rate)| *rate).max(),
+            Capacity::Trace(trace) => Some(PEAK * trace.mean()),
+            Capacity::Cell(cell) => Some(PEAK * cell.mean()),
+        }
+    }
+
+    /// A packet of `bytes` begins at `start`, which is neither before an
+    /// earlier packet's start nor before its [`Sent::free`].
+    pub(super) fn transmit(&mut self, start: Nanos, bytes: u64) -> Sent {
+        let out = match self {
+            Capacity::Unlimited(outages) => outages.after(start),
+            Capacity::Constant(rate) => start + transmission(bytes, *rate),
+            Capacity::Steps(steps) => steps.transmit(start, bytes),
+            Capacity::Trace(trace) => trace.transmit(start, bytes),
+            Capacity::Cell(cell) => return cell.transmit(start, bytes),
+        };
+        Sent { free: out, out }
+    }
+
+    /// Bits that it could have carried until `at`; `None` when it has no limit.
+    /// To be asked in the order of time, of an own copy: asking moves it on.
+    pub(in crate::sim) fn offered(&mut self, at: Nanos) -> Option<f64> {
+        match self {
+            Capacity::Unlimited(_) => None,
+            Capacity::Constant(rate) => Some(*rate as f64 * at as f64 / 1e9),
+            Capacity::Steps(steps) => Some(steps.offered(at)),
+            Capacity::Trace(trace) => Some(trace.offered(at)),
+            Capacity::Cell(cell) => Some(cell.offered(at)),
+        }
+    }
+}
+
+/// Nanoseconds that `bytes` take at `rate` bits per second.
+pub(super) fn transmission(bytes: u64, rate: u64) -> Nanos {
+    match bytes.checked_mul(8_000_000_000) {
+        Some(bits) => bits / rate,
+        None => (u128::from(bytes) * 8_000_000_000 / u128::from(rate)) as Nanos,
+    }
+}
+
+/// Times when nothing moves: from, to; in order.
+#[derive(Clone, Debug, Default)]
+pub(in crate::sim) struct Outages(Vec<(Nanos, Nanos)>);
+
+impl Outages {
+    pub(super) fn new(direction: &Direction) -> Self {
+        let span = |at: Duration, lasts| (nanos(at), nanos(at) + nanos(lasts));
+        let spans = direction.outages.iter();
+        Outages(spans.map(|outage| span(outage.at, outage.lasts)).collect())
+    }
+
+    /// `at`, or the end of the outage that it is in.
+    pub(super) fn after(&self, at: Nanos) -> Nanos {
+        let next = self.0.partition_point(|(_, to)| *to <= at);
+        match self.0.get(next) {
+            Some((from, to)) if *from <= at => *to,
+            _ => at,
+        }
+    }
+}
+
+/// One rate after another, 0 in an outage.
+#[derive(Clone, Debug)]
+pub(in crate::sim) struct Steps {
+    first: u64,
+    /// From when on, and the rate.
+    pieces: Vec<(Nanos, u64)>,
+    /// The piece that the last transmission ended in.
+    current: usize,
+}
+
+impl Steps {
+    fn new(first: u64, direction: &Direction, outages: &Outages) -> Self {
+        let mut steps = vec![(0, first)];
+        steps.extend(
+            direction
+                .steps
+                .iter()
+                .map(|step| (nanos(step.at), step.rate)),
+        );
+        let rate_at = |at: Nanos| {
+            let next = steps.partition_point(|(from, _)| *from <= at);
+            steps[next - 1].1
+        };
+        let in_outage = |at: Nanos| outages.after(at) > at;
+        let mut pieces: Vec<(Nanos, u64)> = steps
+            .iter()
+            .filter(|(from, _)| !in_outage(*from))
+            .copied()
+            .collect();
+        for (from, to) in &outages.0 {
+            pieces.push((*from, 0));
+            pieces.push((*to, rate_at(*to)));
+        }
+        // A step in the moment when an outage ends is said twice, and the same.
+        pieces.sort_by_key(|(from, _)| *from);
+        Steps {
+            first,
+            pieces,
+            current: 0,
+        }
+    }
+
+    /// The end of the piece `index`.
+    fn end(&self, index: usize) -> Option<Nanos> {
+        self.pieces.get(index + 1).map(|(from, _)| *from)
+    }
+
+    fn transmit(&mut self, start: Nanos, bytes: u64) -> Nanos {
+        let mut at = start;
+        // In bits times nanoseconds per second, where rate and time multiply.
+        let mut left = u128::from(bytes) * 8_000_000_000;
+        loop {
+            let rate = u128::from(self.pieces[self.current].1);
+            let Some(end) = self.end(self.current) else {
+                return at + (left / rate) as Nanos;
+            };
+            let carried = rate * u128::from(end.saturating_sub(at));
+            if left <= carried && rate > 0 {
+                return at + (left / rate) as Nanos;
+            }
+            left -= carried;
+            at = at.max(end);
+            self.current += 1;
+        }
+    }
+
+    fn offered(&self, at: Nanos) -> f64 {
+        let piece = |(index, (from, rate)): (usize, &(Nanos, u64))| {
+            let to = self.end(index).unwrap_or(Nanos::MAX).min(at);
+            *rate as f64 * to.saturating_sub(*from) as f64 / 1e9
+        };
+        self.pieces.iter().enumerate().map(piece).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::generator;
+    use crate::link::{Outage, RateStep};
+
+    const MS: Nanos = 1_000_000;
+
+    fn capacity(direction: &Direction) -> Capacity {
+        Capacity::new(direction, generator(1, 1)).unwrap()
+    }
+
+    fn step(at: u64, rate: u64) -> RateStep {
+        let at = Duration::from_millis(at);
+        RateStep { at, rate }
+    }
+
+    fn outage(at: u64, lasts: u64) -> Outage {
+        let [at, lasts] = [at, lasts].map(Duration::from_millis);
+        Outage { at, lasts }
+    }
+
+    /// When packets of 1000 bytes are through that all begin as soon as they
+    /// can, in milliseconds.
+    fn sent(direction: &Direction, count: usize) -> Vec<f64> {
+        let mut capacity = capacity(direction);
+        let mut free = 0;
+        let mut next = || {
+            let sent = capacity.transmit(free, 1000);
+            free = sent.free;
+            sent.out as f64 / MS as f64
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn a_step_counts_from_its_time_on_even_within_a_packet() {
+        // 1 ms a packet, from 2.5 ms on 2 ms, from 10 ms on 0.5 ms.
+        let direction = Direction {
+            rate: Some(8_000_000),
+            steps: vec![
+                RateStep {
+                    at: Duration::from_micros(2_500),
+                    rate: 4_000_000,
+                },
+                step(10, 16_000_000),
+            ],
+            ..Direction::default()
+        };
+        let expected = [1.0, 2.0, 3.5, 5.5, 7.5, 9.5, 10.375, 10.875];
+        assert_eq!(sent(&direction, 8), expected);
+        let mut capacity = capacity(&direction);
+        // 2.5 ms at 8 bits per us, 7.5 at 4, 2 at 16.
+        assert_eq!(capacity.offered(12 * MS), Some(20e3 + 30e3 + 32e3));
+    }
+
+    #[test]
+    fn an_outage_stops_the_packet_that_is_being_sent() {
+        let direction = Direction {
+            rate: Some(8_000_000),
+            steps: vec![step(5, 4_000_000)],
+            outages: vec![
+                Outage {
+                    at: Duration::from_micros(1_500),
+                    lasts: Duration::from_millis(1),
+                },
+                outage(4, 2),
+            ],
+            ..Direction::default()
+        };
+        assert_eq!(sent(&direction, 5), [1.0, 3.0, 4.0, 8.0, 10.0]);
+        assert_eq!(
+            capacity(&direction).offered(8 * MS),
+            Some(12e3 + 12e3 + 8e3)
+        );
+    }
+
+    #[test]
+    fn without_a_rate_an_outage_is_all_that_takes_time() {
+        let direction = Direction {
+            outages: vec![outage(1, 2), outage(5, 1)],
+            ..Direction::default()
+        };
+        let mut capacity = capacity(&direction);
+        let out = [0, 1, 2, 3, 5, 6].map(|at| capacity.transmit(at * MS, 1000).out / MS);
+        assert_eq!(out, [0, 3, 3, 3, 6, 6]);
+        assert_eq!(capacity.offered(MS), None);
+    }
+}

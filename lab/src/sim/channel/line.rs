@@ -1,0 +1,135 @@
+//! The way behind the bottleneck: delay, jitter, reordering, grid, handover.
+
+use rand_pcg::Pcg64;
+
+use super::random::{chance, normal};
+use super::{nanos, Nanos};
+use crate::link::Direction;
+
+/// The delay line of one direction.
+#[derive(Debug)]
+pub(super) struct Line {
+    delay: Nanos,
+    jitter: Nanos,
+    jitter_reorders: bool,
+    grid: Nanos,
+    reorder: f64,
+    handover: Option<Handover>,
+    /// The latest arrival so far: the delay line keeps order.
+    last_arrival: Nanos,
+}
+
+#[derive(Debug)]
+struct Handover {
+    every: Nanos,
+    gap: Nanos,
+    delay: Nanos,
+}
+
+impl Line {
+    pub(super) fn new(direction: &Direction) -> Self {
+        Line {
+            delay: nanos(direction.delay),
+            jitter: nanos(direction.jitter),
+            jitter_reorders: direction.jitter_reorders,
+            grid: nanos(direction.grid),
+            reorder: direction.reorder,
+            handover: direction.handover.map(|handover| Handover {
+                every: nanos(handover.every),
+                gap: nanos(handover.gap),
+                delay: nanos(handover.delay),
+            }),
+            last_arrival: 0,
+        }
+    }
+
+    /// When a packet that left the transmitter at `sent` is at the other end.
+    pub(super) fn arrival(&mut self, sent: Nanos, random: &mut Pcg64) -> Nanos {
+        if self.reorder > 0.0 && chance(random, self.reorder) {
+            return sent;
+        }
+        let mut at = sent + self.delay_at(sent);
+        if self.jitter > 0 {
+            let offset = self.jitter as f64 * normal(random);
+            at = at.saturating_add_signed(offset as i64).max(sent);
+        }
+        if self.grid > 0 {
+            at = at.next_multiple_of(self.grid);
+        }
+        if let Some(handover) = &self.handover {
+            at = handover.deliver(at);
+        }
+        if self.jitter_reorders {
+            return at;
+        }
+        self.last_arrival = self.last_arrival.max(at);
+        self.last_arrival
+    }
+
+    fn delay_at(&self, sent: Nanos) -> Nanos {
+        match &self.handover {
+            Some(handover) if (sent / handover.every) % 2 == 1 => handover.delay,
+            _ => self.delay,
+        }
+    }
+}
+
+impl Handover {
+    /// When what would be there at `at` is delivered.
+    fn deliver(&self, at: Nanos) -> Nanos {
+        let begun = at / self.every * self.every;
+        if begun > 0 && at < begun + self.gap {
+            begun + self.gap
+        } else {
+            at
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::entropy::generator;
+    use crate::link;
+
+    const MS: Nanos = 1_000_000;
+
+    fn arrivals(direction: Direction, sent: &[Nanos]) -> Vec<Nanos> {
+        let mut line = Line::new(&direction);
+        let mut random = generator(1, 1);
+        sent.iter()
+            .map(|sent| line.arrival(*sent, &mut random))
+            .collect()
+    }
+
+    #[test]
+    fn a_handover_holds_what_falls_in_its_gap_and_changes_the_delay() {
+        let direction = Direction {
+            delay: Duration::from_millis(10),
+            handover: Some(link::Handover {
+                every: Duration::from_millis(100),
+                gap: Duration::from_millis(20),
+                delay: Duration::from_millis(40),
+            }),
+            ..Direction::default()
+        };
+        let sent = [0, 80, 95, 100, 150, 190, 200, 211].map(|at| at * MS);
+        let expected = [10, 90, 120, 140, 190, 230, 230, 230].map(|at| at * MS);
+        assert_eq!(arrivals(direction, &sent), expected);
+    }
+
+    #[test]
+    fn jitter_reorders_only_when_it_is_asked_to() {
+        let sent: Vec<Nanos> = (0..1_000).map(|i| i * MS / 10).collect();
+        let shaky = |jitter_reorders| Direction {
+            delay: Duration::from_millis(10),
+            jitter: Duration::from_millis(1),
+            jitter_reorders,
+            ..Direction::default()
+        };
+        assert!(arrivals(shaky(false), &sent).is_sorted());
+        assert!(!arrivals(shaky(true), &sent).is_sorted());
+    }
+}

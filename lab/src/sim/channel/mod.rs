@@ -1,0 +1,470 @@
+//! One direction of a link, as a function of when what enters it.
+//!
+//! ```text
+//!  enter ── decimate ── aggregate ── queue ── transmission ── loss ── delay line ── arrive
+//! ```
+//!
+//! It knows no clock and does nothing by itself: packets enter in the order of
+//! time, and what becomes of them is to be asked for after that. A drop-tail
+//! queue in front of a constant rate is known by the time when its last packet
+//! will have left, so there a packet's fate is known as soon as it enters.
+//! Where it depends on what comes later, [`Channel::next`] says when to let
+//! time pass.
+
+mod capacity;
+mod codel;
+mod errors;
+mod fq_codel;
+mod line;
+mod lte;
+mod queue;
+mod random;
+mod red;
+mod trace;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use anyhow::Result;
+use rand_pcg::rand_core::Rng;
+use rand_pcg::Pcg64;
+
+use crate::link::{Direction, SMALL};
+use capacity::transmission;
+pub(super) use capacity::Capacity;
+use codel::Waiting;
+use errors::Errors;
+use line::Line;
+use queue::Queue;
+pub(super) use random::uniform;
+
+/// Nanoseconds since the simulation began.
+pub type Nanos = u64;
+
+/// A packet as a link sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parcel<T> {
+    /// What its sender knows it by.
+    pub content: T,
+    /// Its length, IP header included.
+    pub bytes: usize,
+    /// Packets of one flow have one number.
+    pub flow: u32,
+}
+
+/// What becomes of a packet that enters a [`Channel`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It was small and not the one that passes.
+    Thinned,
+    /// The queue had no room.
+    Overflowed,
+    /// The queue's management dropped it.
+    Dropped,
+    /// It went over the bottleneck and was lost behind it.
+    Lost {
+        /// Time in the queue, without its own transmission.
+        queued: Nanos,
+    },
+    /// It arrives.
+    Arrives {
+        /// When.
+        at: Nanos,
+        /// Time in the queue, without its own transmission.
+        queued: Nanos,
+    },
+}
+
+/// One direction of a link in operation.
+#[derive(Debug)]
+pub struct Channel<T> {
+    /// Of small packets every n-th passes; how many have come since.
+    decimate: u32,
+    small: u32,
+    batch: Option<Batch<T>>,
+    queue: Queue<T>,
+    capacity: Capacity,
+    /// When the last packet whose time is known has left the transmitter.
+    free_at: Nanos,
+    errors: Errors,
+    line: Line,
+    random: Pcg64,
+    decided: VecDeque<(T, Fate)>,
+    /// Bytes whose transmission is known.
+    carried: u64,
+}
+
+/// Packets that are held to go together.
+#[derive(Debug)]
+struct Batch<T> {
+    packets: usize,
+    at_most: Nanos,
+    held: Vec<Parcel<T>>,
+    /// When those that are held go at the latest.
+    deadline: Nanos,
+}
+
+impl<T> Channel<T> {
+    /// A channel at rest. `round_trip` is the sum of all propagation delays of
+    /// the path in both directions, which a queue in BDPs refers to.
+    ///
+    /// # Errors
+    ///
+    /// A trace that cannot be read.
+    pub fn new(direction: &Direction, round_trip: Duration, mut random: Pcg64) -> Result<Self> {
+        // A generator of its own, of which the copy that tells the capacity
+        // draws the same; and only where it is needed.
+        let weather = match direction.lte {
+            Some(_) => Pcg64::new(random.next_u64().into(), 0),
+            None => random.clone(),
+        };
+        let capacity = Capacity::new(direction, weather)?;
+        Ok(Channel {
+            decimate: direction.decimate,
+            small: 0,
+            batch: direction.aggregate.map(|aggregate| Batch {
+                packets: aggregate.packets as usize,
+                at_most: nanos(aggregate.at_most),
+                held: Vec::new(),
+                deadline: 0,
+            }),
+            queue: Queue::new(direction, &capacity, round_trip, &mut random),
+            capacity,
+            free_at: 0,
+            errors: Errors::new(direction),
+            line: Line::new(direction),
+            random,
+            decided: VecDeque::new(),
+            carried: 0,
+        })
+    }
+
+    /// How long a packet that enters at `now` waits until its transmission, as
+    /// far as that is known.
+    pub fn queueing_delay(&self, now: Nanos) -> Nanos {
+        let known = self.free_at.saturating_sub(now);
+        match (&self.queue, self.capacity.nominal()) {
+            (Queue::Holding(holding), Some(rate)) => {
+                known + transmission(holding.bytes() as u64, rate)
+            }
+            _ => known,
+        }
+    }
+
+    /// Bytes that have gone over the bottleneck by `now`.
+    pub fn carried(&self, now: Nanos) -> u64 {
+        let known = self.free_at.saturating_sub(now);
+        let ahead = self
+            .capacity
+            .nominal()
+            .map_or(0.0, |rate| rate as f64 / 8e9 * known as f64);
+        self.carried.saturating_sub(ahead as u64)
+    }
+
+    /// What the bottleneck carries at its best for a while, in bits per second;
+    /// `None` when it has no limit.
+    pub(super) fn peak(&self) -> Option<u64> {
+        self.capacity.peak()
+    }
+
+    /// What the bottleneck could carry, to be asked beside it.
+    pub(super) fn capacity(&self) -> Capacity {
+        self.capacity.clone()
+    }
+
+    /// A packet enters at `now`. Packets enter in the order of time.
+    pub fn enter(&mut self, now: Nanos, parcel: Parcel<T>) {
+        if self.decimate > 1 && parcel.bytes < SMALL {
+            self.small += 1;
+            if self.small < self.decimate {
+                self.decided.push_back((parcel.content, Fate::Thinned));
+                return;
+            }
+            self.small = 0;
+        }
+        let Some(batch) = &mut self.batch else {
+            self.enqueue(now, parcel);
+            return;
+        };
+        if batch.held.is_empty() {
+            batch.deadline = now + batch.at_most;
+        }
+        batch.held.push(parcel);
+        if batch.held.len() >= batch.packets {
+            self.release(now);
+        }
+    }
+
+    /// What was decided, in its order; `None` when there is no more for now.
+    pub fn decided(&mut self) -> Option<(T, Fate)> {
+        self.decided.pop_front()
+    }
+
+    /// When something changes though nothing enters.
+    pub fn next(&self) -> Option<Nanos> {
+        let batch = self.batch.as_ref().filter(|batch| !batch.held.is_empty());
+        let deadline = batch.map(|batch| batch.deadline);
+        let holds = match &self.queue {
+            Queue::Passing(_) => false,
+            Queue::Holding(holding) => holding.bytes() > 0,
+        };
+        let dequeue = holds.then_some(self.free_at);
+        [deadline, dequeue].into_iter().flatten().min()
+    }
+
+    /// It is `now`, which is not after [`Self::next`].
+    pub fn advance(&mut self, now: Nanos) {
+        let batch = self.batch.as_ref().filter(|batch| !batch.held.is_empty());
+        if batch.is_some_and(|batch| batch.deadline <= now) {
+            self.release(now);
+        }
+        self.serve(now);
+    }
+
+    /// What was held enters the queue.
+    fn release(&mut self, now: Nanos) {
+        let held = self
+            .batch
+            .as_mut()
+            .map(|batch| std::mem::take(&mut batch.held));
+        for parcel in held.into_iter().flatten() {
+            self.enqueue(now, parcel);
+        }
+    }
+
+    fn enqueue(&mut self, now: Nanos, parcel: Parcel<T>) {
+        let Channel {
+            queue,
+            decided,
+            random,
+            ..
+        } = self;
+        match queue {
+            Queue::Passing(passing) => match passing.admit(now, self.free_at, &parcel, random) {
+                Ok(()) => self.transmit(now, parcel),
+                Err(fate) => decided.push_back((parcel.content, fate)),
+            },
+            Queue::Holding(holding) => {
+                holding.enqueue(now, parcel, |content, fate| {
+                    decided.push_back((content, fate));
+                });
+                self.serve(now);
+            }
+        }
+    }
+
+    /// Takes from a queue that decides at the last moment what may go by `now`.
+    fn serve(&mut self, now: Nanos) {
+        while self.free_at <= now {
+            let Channel { queue, decided, .. } = self;
+            let Queue::Holding(holding) = queue else {
+                return;
+            };
+            let drop = |content| decided.push_back((content, Fate::Dropped));
+            let Some(Waiting { parcel, since }) = holding.dequeue(now, drop) else {
+                return;
+            };
+            self.send(now, now - since, parcel);
+        }
+    }
+
+    /// A packet goes as soon as all those before it have gone.
+    fn transmit(&mut self, now: Nanos, parcel: Parcel<T>) {
+        let (start, bytes) = (now.max(self.free_at), parcel.bytes);
+        self.send(start, start - now, parcel);
+        if let Queue::Passing(passing) = &mut self.queue {
+            passing.passes(start, self.free_at, bytes);
+        }
+    }
+
+    /// The transmission of a packet begins.
+    fn send(&mut self, start: Nanos, queued: Nanos, parcel: Parcel<T>) {
+        let sent = self.capacity.transmit(start, parcel.bytes as u64);
+        self.free_at = sent.free;
+        self.carried += parcel.bytes as u64;
+        let fate = if self.errors.strike(&mut self.random) {
+            Fate::Lost { queued }
+        } else {
+            let at = self.line.arrival(sent.out, &mut self.random);
+            Fate::Arrives { at, queued }
+        };
+        self.decided.push_back((parcel.content, fate));
+    }
+}
+
+fn nanos(duration: Duration) -> Nanos {
+    duration.as_nanos() as Nanos
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::generator;
+    use crate::link::Queue;
+
+    const MS: Nanos = 1_000_000;
+
+    /// 8 Mbit/s: a packet of 1000 bytes takes 1 ms.
+    fn direction() -> Direction {
+        Direction {
+            rate: Some(8_000_000),
+            delay: Duration::from_millis(10),
+            queue: Queue::Bytes(5_000),
+            ..Direction::default()
+        }
+    }
+
+    fn channel(direction: &Direction) -> Channel<u64> {
+        Channel::new(direction, 2 * direction.delay, generator(1, 1)).unwrap()
+    }
+
+    fn parcel(content: u64, bytes: usize) -> Parcel<u64> {
+        Parcel {
+            content,
+            bytes,
+            flow: 0,
+        }
+    }
+
+    /// What becomes of a packet where that is known at once.
+    fn enter(channel: &mut Channel<u64>, now: Nanos, bytes: usize) -> Fate {
+        channel.enter(now, parcel(0, bytes));
+        channel.decided().expect("its fate is known").1
+    }
+
+    /// Arrival times of `count` packets of 1000 bytes, one every `every`.
+    fn arrivals(direction: &Direction, count: u64, every: Nanos) -> Vec<Option<Nanos>> {
+        let mut channel = channel(direction);
+        (0..count)
+            .map(|i| match enter(&mut channel, i * every, 1000) {
+                Fate::Arrives { at, .. } => Some(at),
+                _ => None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn packets_leave_at_the_rate_and_arrive_after_the_delay() {
+        let mut channel = channel(&direction());
+        for i in 0..4 {
+            let fate = Fate::Arrives {
+                at: (11 + i) * MS,
+                queued: i * MS,
+            };
+            assert_eq!(enter(&mut channel, 0, 1000), fate);
+        }
+        assert_eq!(channel.queueing_delay(2 * MS), 2 * MS);
+        assert_eq!(channel.queueing_delay(5 * MS), 0);
+    }
+
+    #[test]
+    fn the_queue_takes_what_fits_and_not_a_byte_more() {
+        let mut channel = channel(&direction());
+        for _ in 0..5 {
+            assert_ne!(enter(&mut channel, 0, 1000), Fate::Overflowed);
+        }
+        assert_eq!(enter(&mut channel, 0, 1), Fate::Overflowed);
+        assert_eq!(enter(&mut channel, MS, 1001), Fate::Overflowed);
+        assert_ne!(enter(&mut channel, MS, 1000), Fate::Overflowed);
+    }
+
+    #[test]
+    fn an_idle_link_takes_any_packet() {
+        let small = Direction {
+            queue: Queue::Bytes(1),
+            ..direction()
+        };
+        let mut channel = channel(&small);
+        assert_ne!(enter(&mut channel, 0, 1000), Fate::Overflowed);
+        assert_eq!(enter(&mut channel, 0, 1000), Fate::Overflowed);
+        assert_ne!(enter(&mut channel, MS, 1000), Fate::Overflowed);
+    }
+
+    #[test]
+    fn a_queue_in_bdps_has_a_least_size() {
+        let round_trip = Duration::from_millis(90);
+        assert_eq!(Queue::Bdp(1.0).bytes(10_000_000, round_trip), 112_500);
+        assert_eq!(Queue::Bdp(2.0).bytes(10_000_000, round_trip), 225_000);
+        assert_eq!(Queue::Bdp(1.0).bytes(1_000, round_trip), Queue::LEAST);
+    }
+
+    #[test]
+    fn loss_has_its_share_and_its_run_length() {
+        for (loss_run, mean_run) in [(None, 1.0 / 0.95), (Some(5.0), 5.0)] {
+            let lossy = Direction {
+                rate: None,
+                loss: 0.05,
+                loss_run,
+                ..direction()
+            };
+            let arrivals = arrivals(&lossy, 400_000, 1);
+            let lost = arrivals.iter().filter(|at| at.is_none()).count() as f64;
+            let runs = arrivals
+                .windows(2)
+                .filter(|pair| pair[0].is_some() && pair[1].is_none())
+                .count() as f64;
+            // Five standard deviations of the share: 0.0017 for single losses,
+            // about three times as much for runs of five.
+            assert!((lost / 400_000.0 - 0.05).abs() < 0.0052, "{lost}");
+            assert!((lost / runs / mean_run - 1.0).abs() < 0.1, "{lost} {runs}");
+        }
+    }
+
+    #[test]
+    fn a_lost_packet_has_used_the_bottleneck() {
+        let lossy = Direction {
+            loss: 1.0,
+            ..direction()
+        };
+        let mut channel = channel(&lossy);
+        assert_eq!(enter(&mut channel, 0, 1000), Fate::Lost { queued: 0 });
+        assert_eq!(enter(&mut channel, 0, 1000), Fate::Lost { queued: MS });
+    }
+
+    #[test]
+    fn jitter_has_its_deviation_and_keeps_the_order() {
+        let shaky = Direction {
+            rate: None,
+            jitter: Duration::from_millis(1),
+            ..direction()
+        };
+        // Far enough apart that the order never holds a packet back.
+        let offsets: Vec<f64> = arrivals(&shaky, 20_000, 100 * MS)
+            .iter()
+            .zip(0u64..)
+            .map(|(at, i)| (at.unwrap() as f64 - (i * 100 * MS + 10 * MS) as f64) / MS as f64)
+            .collect();
+        let mean = offsets.iter().sum::<f64>() / offsets.len() as f64;
+        let variance = offsets.iter().map(|o| (o - mean).powi(2)).sum::<f64>() / 20_000.0;
+        assert!(mean.abs() < 0.04, "{mean}");
+        assert!((variance - 1.0).abs() < 0.05, "{variance}");
+        assert!(arrivals(&shaky, 1_000, MS / 10).is_sorted());
+    }
+
+    #[test]
+    fn reordered_packets_skip_the_delay() {
+        let unordered = Direction {
+            rate: None,
+            reorder: 0.25,
+            ..direction()
+        };
+        let arrivals = arrivals(&unordered, 10_000, MS);
+        let early = arrivals
+            .iter()
+            .zip(0u64..)
+            .filter(|(at, i)| at.unwrap() == i * MS)
+            .count();
+        assert!((2_250..2_750).contains(&early), "{early}");
+    }
+
+    #[test]
+    fn a_grid_holds_packets_to_its_next_line() {
+        let gridded = Direction {
+            grid: Duration::from_millis(20),
+            ..direction()
+        };
+        let arrivals = arrivals(&gridded, 12, MS);
+        assert_eq!(arrivals[..10], [Some(20 * MS); 10]);
+        assert_eq!(arrivals[10..], [Some(40 * MS); 2]);
+    }
+}

@@ -1,0 +1,215 @@
+//! What waits for the bottleneck, and what does not get to.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use rand_pcg::Pcg64;
+
+use super::capacity::{transmission, Capacity};
+use super::codel::{CoDel, Fifo, Waiting};
+use super::fq_codel::FqCoDel;
+use super::red::Red;
+use super::{Fate, Nanos, Parcel};
+use crate::link::{self, Aqm, Direction};
+
+/// A typical packet, in bytes: RED's idle queue decays by its time.
+const TYPICAL: u64 = 1500;
+
+#[derive(Debug)]
+pub(super) enum Queue<T> {
+    /// A packet's fate is known when it comes.
+    Passing(Passing),
+    /// It is known when it goes.
+    Holding(Holding<T>),
+}
+
+impl<T> Queue<T> {
+    pub(super) fn new(
+        direction: &Direction,
+        capacity: &Capacity,
+        round_trip: Duration,
+        random: &mut Pcg64,
+    ) -> Self {
+        let rate = capacity.nominal();
+        let bytes = |queue: link::Queue| match (queue, rate) {
+            (queue, Some(rate)) => queue.bytes(rate, round_trip),
+            (link::Queue::Bytes(bytes), None) => bytes,
+            (link::Queue::Bdp(_), None) => u64::MAX,
+        };
+        let room = bytes(direction.queue);
+        match direction.aqm {
+            Aqm::DropTail => Queue::Passing(match capacity {
+                Capacity::Constant(rate) => Passing::Timed {
+                    rate: *rate,
+                    room: transmission(room, *rate),
+                },
+                _ => Passing::Counted(Tail::new(room)),
+            }),
+            Aqm::Red(red) => {
+                let packet_time = rate.map_or(1, |rate| transmission(TYPICAL, rate));
+                let (min, max) = (bytes(red.min), bytes(red.max));
+                let state = Red::new(min, max, red.probability, red.weight, packet_time);
+                Queue::Passing(Passing::Early(state, Tail::new(room)))
+            }
+            Aqm::CoDel(parameters) => Queue::Holding(Holding::CoDel {
+                fifo: Fifo::new(),
+                codel: CoDel::new(parameters),
+                room,
+            }),
+            Aqm::FqCoDel(parameters) => {
+                Queue::Holding(Holding::FqCoDel(FqCoDel::new(parameters, room, random)))
+            }
+        }
+    }
+}
+
+/// First in, first out, and dropped at the end or not at all.
+#[derive(Debug)]
+pub(super) enum Passing {
+    /// Ahead of a constant rate: the queue is a time.
+    Timed {
+        rate: u64,
+        room: Nanos,
+    },
+    Counted(Tail),
+    Early(Red, Tail),
+}
+
+impl Passing {
+    /// Whether a packet may enter at `now`, when the transmitter is free at
+    /// `free_at`; else what becomes of it.
+    pub(super) fn admit<T>(
+        &mut self,
+        now: Nanos,
+        free_at: Nanos,
+        parcel: &Parcel<T>,
+        random: &mut Pcg64,
+    ) -> Result<(), Fate> {
+        let bytes = parcel.bytes as u64;
+        let fits = match self {
+            Passing::Timed { rate, room } => {
+                let queued = free_at.saturating_sub(now);
+                // What waits, this packet included, has to fit; what is already
+                // being transmitted counts with the part that is left.
+                queued == 0 || queued + transmission(bytes, *rate) <= *room
+            }
+            Passing::Counted(tail) => tail.fits(now, bytes),
+            Passing::Early(red, tail) => {
+                let backlog = tail.backlog(now);
+                if red.drops(backlog, now.saturating_sub(free_at), random) {
+                    return Err(Fate::Dropped);
+                }
+                tail.fits(now, bytes)
+            }
+        };
+        fits.then_some(()).ok_or(Fate::Overflowed)
+    }
+
+    /// A packet that was admitted is transmitted from `start` to `free`.
+    pub(super) fn passes(&mut self, start: Nanos, free: Nanos, bytes: usize) {
+        match self {
+            Passing::Timed { .. } => (),
+            Passing::Counted(tail) | Passing::Early(_, tail) => {
+                tail.passes(start, free, bytes as u64);
+            }
+        }
+    }
+}
+
+/// A drop-tail queue ahead of a rate that changes.
+#[derive(Debug)]
+pub(super) struct Tail {
+    room: u64,
+    packets: VecDeque<Transmission>,
+    bytes: u64,
+}
+
+#[derive(Debug)]
+struct Transmission {
+    start: Nanos,
+    free: Nanos,
+    bytes: u64,
+}
+
+impl Tail {
+    fn new(room: u64) -> Self {
+        Tail {
+            room,
+            packets: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Bytes that wait at `now`, with the part that is left of the packet in
+    /// transmission.
+    fn backlog(&mut self, now: Nanos) -> u64 {
+        while let Some(gone) = self.packets.front().filter(|packet| packet.free <= now) {
+            self.bytes -= gone.bytes;
+            self.packets.pop_front();
+        }
+        let sent = match self.packets.front() {
+            Some(Transmission { start, free, bytes }) if *start < now => {
+                let share = (now - start) as f64 / (free - start) as f64;
+                (*bytes as f64 * share) as u64
+            }
+            _ => 0,
+        };
+        self.bytes - sent
+    }
+
+    fn fits(&mut self, now: Nanos, bytes: u64) -> bool {
+        let backlog = self.backlog(now);
+        backlog == 0 || backlog + bytes <= self.room
+    }
+
+    fn passes(&mut self, start: Nanos, free: Nanos, bytes: u64) {
+        self.bytes += bytes;
+        self.packets.push_back(Transmission { start, free, bytes });
+    }
+}
+
+/// Packets stay until their turn.
+#[derive(Debug)]
+pub(super) enum Holding<T> {
+    CoDel {
+        fifo: Fifo<T>,
+        codel: CoDel,
+        room: u64,
+    },
+    FqCoDel(FqCoDel<T>),
+}
+
+impl<T> Holding<T> {
+    /// Bytes that wait.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Holding::CoDel { fifo, .. } => fifo.bytes(),
+            Holding::FqCoDel(fq) => fq.bytes(),
+        }
+    }
+
+    /// A packet comes at `now`. What finds no room goes to `drop`.
+    pub(super) fn enqueue(&mut self, now: Nanos, parcel: Parcel<T>, mut drop: impl FnMut(T, Fate)) {
+        match self {
+            Holding::CoDel { fifo, room, .. } => {
+                let backlog = fifo.bytes() as u64;
+                if backlog > 0 && backlog + parcel.bytes as u64 > *room {
+                    drop(parcel.content, Fate::Overflowed);
+                } else {
+                    fifo.push(now, parcel);
+                }
+            }
+            Holding::FqCoDel(fq) => {
+                fq.enqueue(now, parcel, |content| drop(content, Fate::Overflowed));
+            }
+        }
+    }
+
+    /// The packet to send at `now`; what is dropped before goes to `drop`.
+    pub(super) fn dequeue(&mut self, now: Nanos, drop: impl FnMut(T)) -> Option<Waiting<T>> {
+        match self {
+            Holding::CoDel { fifo, codel, .. } => codel.dequeue(now, fifo, drop),
+            Holding::FqCoDel(fq) => fq.dequeue(now, drop),
+        }
+    }
+}

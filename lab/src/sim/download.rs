@@ -1,0 +1,234 @@
+//! The client's side of a flow: what it asks for, when, and what came of it.
+
+use std::time::{Duration, Instant};
+
+use quiche::h3;
+use rand_pcg::Pcg64;
+
+use super::channel::uniform;
+use crate::scenario::{Traffic, Web};
+
+/// What a client says that wants no more of a body (RFC 9114 8.1).
+const REQUEST_CANCELLED: u64 = 0x10c;
+
+/// Shape of the sizes of web objects, and the largest over the least.
+const SHAPE: f64 = 1.2;
+const SPREAD: f64 = 1000.0;
+
+/// Downloads after a pattern, and the bodies counted.
+pub(super) struct Download {
+    traffic: Traffic,
+    random: Pcg64,
+    stage: Stage,
+    /// Bytes of bodies that have arrived in order.
+    pub(super) received: u64,
+    /// When the last byte of the only body arrived.
+    pub(super) finished: Option<Instant>,
+    /// How long each object took that is whole, from its request on.
+    pub(super) objects: Vec<Duration>,
+    scratch: Box<[u8]>,
+}
+
+enum Stage {
+    /// The connection is not there yet.
+    Fresh,
+    /// A body is coming.
+    Body {
+        stream: u64,
+        asked: Instant,
+        /// When the client has had enough.
+        enough: Option<Instant>,
+    },
+    /// The next request comes at this time.
+    Pause(Instant),
+    Done,
+}
+
+impl Download {
+    pub(super) fn new(traffic: Traffic, random: Pcg64) -> Self {
+        Download {
+            traffic,
+            random,
+            stage: Stage::Fresh,
+            received: 0,
+            finished: None,
+            objects: Vec::new(),
+            scratch: vec![0; 1 << 16].into_boxed_slice(),
+        }
+    }
+
+    /// When it does something though nothing arrives.
+    pub(super) fn timer(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::Body { enough, .. } => enough,
+            Stage::Pause(until) => Some(until),
+            Stage::Fresh | Stage::Done => None,
+        }
+    }
+
+    /// Whether there is nothing more to come.
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.stage, Stage::Done)
+    }
+
+    pub(super) fn work(
+        &mut self,
+        conn: &mut quiche::Connection,
+        http: &mut h3::Connection,
+    ) -> h3::Result<()> {
+        self.begin_or_end(conn, http)?;
+        // Where nothing is readable and no body has just ended, HTTP/3 has
+        // nothing to tell. Asking it is dearer than finding that out.
+        let mut ended = false;
+        while ended || conn.is_readable() {
+            match http.poll(conn) {
+                Ok((stream, h3::Event::Data)) => {
+                    self.read(conn, http, stream);
+                    ended = conn.stream_finished(stream);
+                }
+                Ok((stream, h3::Event::Finished)) => self.whole(stream),
+                Ok(_) => (),
+                Err(h3::Error::Done) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what there is of a body.
+    fn read(&mut self, conn: &mut quiche::Connection, http: &mut h3::Connection, stream: u64) {
+        while let Ok(read) = http.recv_body(conn, stream, &mut self.scratch) {
+            self.received += read as u64;
+            if read < self.scratch.len() {
+                break;
+            }
+        }
+    }
+
+    /// Does what it is time for.
+    fn begin_or_end(
+        &mut self,
+        conn: &mut quiche::Connection,
+        http: &mut h3::Connection,
+    ) -> h3::Result<()> {
+        match self.stage {
+            Stage::Fresh => self.request(conn, http),
+            Stage::Pause(until) if until <= Instant::now() => self.request(conn, http),
+            Stage::Body {
+                stream,
+                enough: Some(enough),
+                ..
+            } if enough <= Instant::now() => {
+                // A stream that has ended in the meantime needs no end.
+                let _ = conn.stream_shutdown(stream, quiche::Shutdown::Read, REQUEST_CANCELLED);
+                self.stage = match self.traffic {
+                    Traffic::OnOff { off, .. } => Stage::Pause(Instant::now() + off),
+                    _ => Stage::Done,
+                };
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn request(
+        &mut self,
+        conn: &mut quiche::Connection,
+        http: &mut h3::Connection,
+    ) -> h3::Result<()> {
+        let size = match self.traffic {
+            Traffic::Bulk | Traffic::OnOff { .. } => None,
+            Traffic::Size(size) => Some(size),
+            Traffic::Web(web) => Some(object_size(&web, uniform(&mut self.random))),
+        };
+        let path = match size {
+            Some(size) => format!("/bytes/{size}"),
+            None => "/bytes".to_owned(),
+        };
+        let request = [
+            h3::Header::new(b":method", b"GET"),
+            h3::Header::new(b":scheme", b"https"),
+            h3::Header::new(b":authority", super::tls::SERVER_NAME.as_bytes()),
+            h3::Header::new(b":path", path.as_bytes()),
+        ];
+        let asked = Instant::now();
+        self.stage = Stage::Body {
+            stream: http.send_request(conn, &request, true)?,
+            asked,
+            enough: match self.traffic {
+                Traffic::OnOff { on, .. } => Some(asked + on),
+                _ => None,
+            },
+        };
+        Ok(())
+    }
+
+    /// A body has come to its end.
+    fn whole(&mut self, ended: u64) {
+        let Stage::Body { stream, asked, .. } = self.stage else {
+            return;
+        };
+        if stream != ended {
+            return;
+        }
+        let now = Instant::now();
+        self.stage = match self.traffic {
+            Traffic::Web(web) => {
+                self.objects.push(now - asked);
+                Stage::Pause(now + think_time(&web, uniform(&mut self.random)))
+            }
+            _ => {
+                self.finished = Some(now);
+                Stage::Done
+            }
+        };
+    }
+}
+
+/// The size in bytes that a share `uniform` of all objects is smaller than:
+/// Pareto's distribution cut off above.
+fn object_size(web: &Web, uniform: f64) -> u64 {
+    // libm's functions have the same digits on every machine.
+    let tail = libm::pow(SPREAD, -SHAPE);
+    let mean = SHAPE / (SHAPE - 1.0) * (1.0 - libm::pow(SPREAD, 1.0 - SHAPE)) / (1.0 - tail);
+    let least = web.size as f64 / mean;
+    let size = least * libm::pow(1.0 - uniform * (1.0 - tail), -1.0 / SHAPE);
+    (size.round() as u64).max(1)
+}
+
+/// The time that a share `uniform` of all pauses is shorter than.
+fn think_time(web: &Web, uniform: f64) -> Duration {
+    web.think.mul_f64(-libm::log(1.0 - uniform))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entropy::generator;
+
+    #[test]
+    fn web_objects_have_their_mean_size_and_a_heavy_tail() {
+        let web = Web {
+            size: 50_000,
+            think: Duration::from_secs(2),
+        };
+        let mut random = generator(1, 1);
+        const OBJECTS: usize = 400_000;
+        let mut draw = || uniform(&mut random);
+        let mut sizes: Vec<u64> = (0..OBJECTS).map(|_| object_size(&web, draw())).collect();
+        let pauses = (0..OBJECTS).map(|_| think_time(&web, draw()).as_secs_f64());
+        let pause = pauses.sum::<f64>() / OBJECTS as f64;
+        assert!((pause / 2.0 - 1.0).abs() < 0.01, "{pause}");
+        let mean = sizes.iter().sum::<u64>() as f64 / OBJECTS as f64;
+        assert!((mean / 50_000.0 - 1.0).abs() < 0.05, "{mean}");
+        sizes.sort_unstable();
+        // Half are smaller than 2^(1 / 1.2) times the least.
+        let (least, median) = (sizes[0] as f64, sizes[OBJECTS / 2] as f64);
+        assert!(
+            (median / least / 1.7818 - 1.0).abs() < 0.01,
+            "{least} {median}"
+        );
+        assert!(sizes[OBJECTS - 1] as f64 <= least * 1000.1);
+        assert!(sizes[OBJECTS - 1] as f64 > least * 500.0);
+    }
+}

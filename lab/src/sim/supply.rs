@@ -1,0 +1,152 @@
+//! What the path could have carried, over any time of a run.
+
+use super::channel::{Capacity, Nanos};
+use crate::link;
+use crate::scenario::Scenario;
+
+/// The capacity of every link, the way of the data, noted again and again.
+pub(super) struct Supply {
+    links: Vec<Link>,
+    times: Vec<Nanos>,
+    /// Share of the packets that get from a link's bottleneck to its end.
+    passing: Vec<f64>,
+    max_datagram_size: usize,
+}
+
+struct Link {
+    capacity: Capacity,
+    /// Bits until each of the times.
+    offered: Vec<f64>,
+}
+
+impl Supply {
+    pub(super) fn new(scenario: &Scenario, capacities: Vec<Capacity>) -> Self {
+        let links = capacities.into_iter().map(|capacity| Link {
+            capacity,
+            offered: Vec::new(),
+        });
+        let losses = scenario.path.iter().map(|link| link.down.mean_loss());
+        let mut supply = Supply {
+            links: links.collect(),
+            times: Vec::new(),
+            passing: losses.map(|loss| 1.0 - loss).collect(),
+            max_datagram_size: scenario.max_datagram_size,
+        };
+        supply.note(0);
+        supply
+    }
+
+    /// It is `now`, which is not before the last time.
+    pub(super) fn note(&mut self, now: Nanos) {
+        self.times.push(now);
+        for link in &mut self.links {
+            // A constant rate needs no notes.
+            if !matches!(link.capacity, Capacity::Constant(_)) {
+                link.offered.extend(link.capacity.offered(now));
+            }
+        }
+    }
+
+    /// The mean rate of a link in bits per second; `None` when it has no limit.
+    pub(super) fn rate(&self, link: usize, from: Nanos, to: Nanos) -> Option<f64> {
+        let Link { capacity, offered } = &self.links[link];
+        if let Capacity::Constant(rate) = capacity {
+            return Some(*rate as f64);
+        }
+        let bits = self.until(offered, to)? - self.until(offered, from)?;
+        Some(bits * 1e9 / to.saturating_sub(from).max(1) as f64)
+    }
+
+    /// Bits until `at`, on a straight line between two notes.
+    fn until(&self, offered: &[f64], at: Nanos) -> Option<f64> {
+        let after = self.times.partition_point(|time| *time < at);
+        let last = *offered.last()?;
+        let (Some(right), Some(to)) = (offered.get(after), self.times.get(after)) else {
+            return Some(last);
+        };
+        let Some(before) = after.checked_sub(1) else {
+            return Some(*right);
+        };
+        let (left, from) = (offered[before], self.times[before]);
+        let share = (at - from) as f64 / (to - from) as f64;
+        Some(left + share * (right - left))
+    }
+
+    /// The narrowest link's mean rate in bits per second.
+    pub(super) fn narrowest(
+        &self,
+        links: impl Iterator<Item = usize>,
+        from: Nanos,
+        to: Nanos,
+    ) -> Option<f64> {
+        links
+            .filter_map(|link| self.rate(link, from, to))
+            .min_by(f64::total_cmp)
+    }
+
+    /// The most HTTP/3 body bits per second that these links can carry.
+    pub(super) fn goodput_limit(
+        &self,
+        links: std::ops::RangeInclusive<usize>,
+        from: Nanos,
+        to: Nanos,
+    ) -> Option<f64> {
+        let last = *links.end();
+        links
+            .filter_map(|link| {
+                let rate = self.rate(link, from, to)?;
+                let passing: f64 = self.passing[link..=last].iter().product();
+                let size = self.max_datagram_size;
+                Some(link::goodput_limit(
+                    rate.round() as u64,
+                    1.0 - passing,
+                    size,
+                ))
+            })
+            .min_by(f64::total_cmp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::link::{Direction, RateStep};
+    use crate::scenario::Flow;
+    use crate::sim::path::Path;
+
+    #[test]
+    fn the_narrowest_link_is_the_limit_at_its_rate_of_the_time() {
+        let stepped = Direction {
+            rate: Some(4_000_000),
+            steps: vec![RateStep {
+                at: Duration::from_secs(1),
+                rate: 12_000_000,
+            }],
+            loss: 0.5,
+            ..Direction::default()
+        };
+        let wide = Direction {
+            rate: Some(10_000_000),
+            ..Direction::default()
+        };
+        let mut scenario = Scenario::new(link::Link::symmetric(stepped), vec![Flow::new("reno")]);
+        scenario.path.push(link::Link::symmetric(wide));
+        scenario.path.push(link::Link::default());
+        let capacities = Path::new(&scenario).unwrap().capacities();
+        let mut supply = Supply::new(&scenario, capacities);
+        for tick in 1..=20 {
+            supply.note(tick * 100_000_000);
+        }
+        let second = 1_000_000_000;
+        let narrowest = |from, to| supply.narrowest(0..3, from, to);
+        assert_eq!(narrowest(0, second), Some(4e6));
+        assert_eq!(narrowest(0, 2 * second), Some(8e6));
+        assert_eq!(narrowest(second, 2 * second), Some(10e6));
+        assert_eq!(supply.narrowest(2..3, 0, second), None);
+        // Half of 8 Mbit/s gets out of the first link, all of the second.
+        let limit = supply.goodput_limit(0..=2, 0, 2 * second);
+        assert_eq!(limit, Some(link::goodput_limit(8_000_000, 0.5, 1350)));
+    }
+}

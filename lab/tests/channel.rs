@@ -1,0 +1,447 @@
+//! One direction of a link against theory: what goes in comes out, when, and in
+//! which order.
+
+use std::time::Duration;
+
+use petra_lab::entropy::generator;
+use petra_lab::link::RateStep;
+use petra_lab::link::{Aggregate, Aqm, Direction, GilbertElliott, Handover, Lte, Outage, Queue};
+use petra_lab::sim::{Channel, Fate, Nanos, Parcel};
+use proptest::prelude::*;
+use rand_pcg::rand_core::Rng;
+use rand_pcg::Pcg64;
+
+const MS: Nanos = 1_000_000;
+const SECOND: Nanos = 1_000 * MS;
+
+/// A packet that enters: when, of which flow, how long.
+type Entry = (Nanos, u32, usize);
+
+/// What became of each packet, in the order of entering; `None` for what is
+/// still inside at the end.
+fn pass(direction: &Direction, entries: &[Entry], end: Nanos) -> Vec<Option<Fate>> {
+    let round_trip = 2 * direction.delay;
+    let mut channel = Channel::new(direction, round_trip, generator(1, 1)).unwrap();
+    let mut fates = vec![None; entries.len()];
+    let mut settle = |channel: &mut Channel<usize>| {
+        while let Some((index, fate)) = channel.decided() {
+            assert_eq!(fates[index], None, "one fate for each packet");
+            fates[index] = Some(fate);
+        }
+    };
+    for (index, (at, flow, bytes)) in entries.iter().enumerate() {
+        while let Some(next) = channel.next().filter(|next| next <= at) {
+            channel.advance(next);
+            settle(&mut channel);
+        }
+        channel.enter(
+            *at,
+            Parcel {
+                content: index,
+                bytes: *bytes,
+                flow: *flow,
+            },
+        );
+        settle(&mut channel);
+    }
+    while let Some(next) = channel.next().filter(|next| *next <= end) {
+        channel.advance(next);
+        settle(&mut channel);
+    }
+    fates
+}
+
+fn uniform(random: &mut Pcg64) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// `count` packets whose distances are exponential with the mean `every`.
+fn poisson(count: usize, every: f64, bytes: usize) -> Vec<Entry> {
+    let mut random = generator(7, 7);
+    let mut at = 0.0;
+    let mut next = || {
+        at -= (1.0 - uniform(&mut random)).ln() * every;
+        (at as Nanos, 0, bytes)
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+/// One packet every `every`, from 0 to `end`.
+fn regular(flow: u32, every: Nanos, bytes: usize, end: Nanos) -> Vec<Entry> {
+    (0..end)
+        .step_by(every as usize)
+        .map(|at| (at, flow, bytes))
+        .collect()
+}
+
+fn queued(fate: &Option<Fate>) -> Option<Nanos> {
+    match fate {
+        Some(Fate::Arrives { queued, .. }) => Some(*queued),
+        _ => None,
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (count, sum) = values.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
+    sum / count
+}
+
+/// 8 Mbit/s, where a packet of 1000 bytes takes 1 ms, and room for everything.
+fn wide() -> Direction {
+    Direction {
+        rate: Some(8_000_000),
+        queue: Queue::Bytes(1_000_000_000),
+        ..Direction::default()
+    }
+}
+
+#[test]
+fn random_arrivals_wait_as_long_as_md1_says() {
+    for load in [0.5, 0.8, 0.9] {
+        let entries = poisson(400_000, MS as f64 / load, 1000);
+        let fates = pass(&wide(), &entries, 0);
+        let waits = fates
+            .iter()
+            .map(|fate| queued(fate).unwrap() as f64 / MS as f64);
+        let measured = mean(waits);
+        // Pollaczek and Khinchine, with a constant service of 1 ms.
+        let theory = load / (2.0 * (1.0 - load));
+        assert!(
+            (measured / theory - 1.0).abs() < 0.05,
+            "{load}: {measured} {theory}"
+        );
+    }
+}
+
+#[test]
+fn a_rate_that_is_said_in_another_way_is_the_same_rate() {
+    let entries = poisson(20_000, 0.9 * MS as f64, 1000);
+    let small = Direction {
+        queue: Queue::Bytes(20_000),
+        ..wide()
+    };
+    let in_steps = Direction {
+        steps: vec![RateStep {
+            at: Duration::from_secs(5),
+            rate: 8_000_000,
+        }],
+        ..small.clone()
+    };
+    let plain = pass(&small, &entries, 0);
+    assert!(plain.contains(&Some(Fate::Overflowed)));
+    assert_eq!(plain, pass(&in_steps, &entries, 0));
+}
+
+#[test]
+fn codel_brings_a_standing_queue_to_its_target() {
+    let managed = |aqm: &str| Direction {
+        aqm: aqm.parse().unwrap(),
+        queue: Queue::Bytes(100_000),
+        ..wide()
+    };
+    // Three packets a second too much, which a drop or two per interval undo.
+    let entries = regular(0, 997_000, 1000, 100 * SECOND);
+    let wait = |aqm| {
+        let fates = pass(&managed(aqm), &entries, 200 * SECOND);
+        let late = fates.iter().skip(entries.len() / 2).filter_map(queued);
+        mean(late.map(|queued| queued as f64 / MS as f64))
+    };
+    let full = wait("drop-tail");
+    assert!((98.0..=100.0).contains(&full), "{full}");
+    for (aqm, target) in [("codel", 5.0), ("codel:target=20ms,interval=200ms", 20.0)] {
+        let managed = wait(aqm);
+        assert!(
+            (0.5 * target..1.5 * target).contains(&managed),
+            "{aqm}: {managed}"
+        );
+    }
+}
+
+#[test]
+fn fq_codel_keeps_a_modest_flow_from_a_heavy_one() {
+    // 4 Mbit/s beside 16 on 8, and not in step.
+    let mut entries = regular(1, 2_000_300, 1000, 20 * SECOND);
+    entries.extend(regular(2, 501_001, 1000, 20 * SECOND));
+    entries.sort_by_key(|(at, ..)| *at);
+    let outcome = |aqm: Aqm| {
+        let direction = Direction {
+            aqm,
+            queue: Queue::Bytes(100_000),
+            ..wide()
+        };
+        let fates = pass(&direction, &entries, 40 * SECOND);
+        let of = |flow: u32| -> Vec<Option<Nanos>> {
+            let entries = entries.iter().zip(&fates);
+            let own = entries.filter(|((_, other, _), _)| *other == flow);
+            own.map(|(_, fate)| queued(fate)).collect()
+        };
+        [of(1), of(2)]
+    };
+    let [modest, heavy] = outcome("fq_codel".parse().unwrap());
+    // A bit less than half the rate is its own: nothing lost, and it waits for
+    // a quantum or two of the other at the most.
+    let lost = modest.iter().filter(|queued| queued.is_none()).count();
+    assert_eq!(lost, 0);
+    assert!(modest.iter().flatten().all(|queued| *queued <= 4 * MS));
+    let through = heavy.iter().flatten().count();
+    assert!((9_900..10_300).contains(&through), "{through}");
+    // Without isolation it loses as the other does.
+    let [modest, _] = outcome(Aqm::DropTail);
+    let lost = modest.iter().filter(|queued| queued.is_none()).count();
+    assert!(lost > 2_000, "{lost}");
+}
+
+#[test]
+fn red_holds_its_average_between_its_thresholds() {
+    let direction = Direction {
+        aqm: "red:min=20kB,max=60kB,probability=10%".parse().unwrap(),
+        ..wide()
+    };
+    // 5 % too much, so that in the long run 1 of 21 is dropped.
+    let entries = poisson(300_000, MS as f64 / 1.05, 1000);
+    let fates = pass(&direction, &entries, 0);
+    let late = &fates[100_000..];
+    let dropped = late
+        .iter()
+        .filter(|fate| **fate == Some(Fate::Dropped))
+        .count();
+    let share = dropped as f64 / late.len() as f64;
+    assert!((share - 0.05 / 1.05).abs() < 0.005, "{share}");
+    // Between drops there are 1 to 1 / p packets, all as likely: of those 1 in
+    // (1 + 1 / p) / 2 is dropped. So p is 0.0244, a quarter of the way.
+    let queue = mean(
+        late.iter()
+            .filter_map(queued)
+            .map(|queued| queued as f64 / MS as f64),
+    );
+    assert!((25.0..35.0).contains(&queue), "{queue}");
+}
+
+#[test]
+fn aggregated_packets_enter_together() {
+    let direction = Direction {
+        rate: None,
+        aggregate: Some(Aggregate {
+            packets: 4,
+            at_most: Duration::from_millis(10),
+        }),
+        ..Direction::default()
+    };
+    let at = |ms: &[u64]| -> Vec<Entry> { ms.iter().map(|ms| (ms * MS, 0, 60)).collect() };
+    let entries = at(&[0, 1, 2, 3, 20, 21, 29, 30, 31]);
+    let arrivals: Vec<Nanos> = pass(&direction, &entries, SECOND)
+        .iter()
+        .map(|fate| match fate {
+            Some(Fate::Arrives { at, .. }) => at / MS,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(arrivals, [3, 3, 3, 3, 30, 30, 30, 40, 40]);
+}
+
+#[test]
+fn of_small_packets_every_third_passes() {
+    let direction = Direction {
+        decimate: 3,
+        ..Direction::default()
+    };
+    let entries: Vec<Entry> = [60, 1000, 60, 60, 199, 200, 60, 60]
+        .map(|bytes| (0, 0, bytes))
+        .into();
+    let passed: Vec<bool> = pass(&direction, &entries, 0)
+        .iter()
+        .map(|fate| *fate != Some(Fate::Thinned))
+        .collect();
+    let expected = [false, true, false, true, false, true, false, true];
+    assert_eq!(passed, expected);
+}
+
+/// What a link does that draws on everything random, in one number.
+#[test]
+fn the_same_seed_is_the_same_link_on_every_machine() {
+    let direction = Direction {
+        rate: None,
+        lte: Some("mean=8mbit,deviation=0.5".parse().unwrap()),
+        aqm: "red:min=5kB,max=30kB".parse().unwrap(),
+        delay: Duration::from_millis(20),
+        jitter: Duration::from_millis(2),
+        burst: Some("to_bad=1%,to_good=25%,loss_bad=50%".parse().unwrap()),
+        ..wide()
+    };
+    let mut random = generator(5, 5);
+    let mut at = 0;
+    let mut next = || {
+        at += random.next_u64() % (2 * MS);
+        (at, 0, 1000)
+    };
+    let entries: Vec<Entry> = (0..50_000).map(|_| next()).collect();
+    // FNV-1a of when each arrives, or of what else becomes of it.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for fate in pass(&direction, &entries, SECOND) {
+        let word = match fate {
+            Some(Fate::Arrives { at, queued }) => at ^ queued.rotate_left(32),
+            Some(Fate::Lost { .. }) => 1,
+            Some(Fate::Dropped) => 2,
+            _ => 3,
+        };
+        for byte in word.to_le_bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    assert_eq!(hash, 0x81e8_a72e_444e_f429, "{hash:#x}");
+}
+
+fn millis(range: std::ops::Range<u64>) -> impl Strategy<Value = Duration> {
+    range.prop_map(Duration::from_millis)
+}
+
+fn capacity() -> impl Strategy<Value = Direction> {
+    let rate = 100_000u64..50_000_000;
+    let constant = rate.clone().prop_map(|rate| Direction {
+        rate: Some(rate),
+        ..Direction::default()
+    });
+    let steps = (rate.clone(), rate.clone(), millis(1..900)).prop_map(|(first, then, at)| {
+        let steps = vec![RateStep { at, rate: then }];
+        Direction {
+            rate: Some(first),
+            steps,
+            ..Direction::default()
+        }
+    });
+    let lte = (rate, 0.0..1.0f64, 0.0..0.5f64).prop_map(|(mean, deviation, block_errors)| {
+        let coherence = Duration::from_millis(50);
+        Direction {
+            lte: Some(Lte {
+                mean,
+                deviation,
+                coherence,
+                block_errors,
+            }),
+            ..Direction::default()
+        }
+    });
+    prop_oneof![Just(Direction::default()), constant, steps, lte]
+}
+
+fn aqm() -> impl Strategy<Value = Aqm> {
+    let texts = [
+        "drop-tail",
+        "codel",
+        "fq_codel:flows=4",
+        "red:min=5kB,max=15kB",
+    ];
+    prop::sample::select(texts.map(|text| text.parse().unwrap()).to_vec())
+}
+
+prop_compose! {
+    fn direction()(
+        capacity in capacity(),
+        aqm in aqm(),
+        queue in 1_000u64..100_000,
+        delay in millis(0..100),
+        jitter in millis(0..5),
+        grid in millis(0..20),
+        loss in 0.0..0.5f64,
+        burst in prop::option::of(Just(GilbertElliott {
+            to_bad: 0.1, to_good: 0.3, loss_good: 0.01, loss_bad: 0.7,
+        })),
+        outage in prop::option::of((millis(0..500), millis(1..200))),
+        aggregate in prop::option::of((1u32..8, millis(0..30))),
+        decimate in 1u32..4,
+        handover in prop::option::of(millis(100..500)),
+    ) -> Direction {
+        let limited = capacity.rate.is_some() || capacity.lte.is_some();
+        Direction {
+            aqm: if limited { aqm } else { Aqm::DropTail },
+            queue: Queue::Bytes(queue),
+            delay,
+            jitter,
+            grid,
+            loss: if burst.is_some() { 0.0 } else { loss },
+            burst,
+            outages: outage.iter().map(|(at, lasts)| Outage { at: *at, lasts: *lasts }).collect(),
+            aggregate: aggregate.map(|(packets, at_most)| Aggregate { packets, at_most }),
+            decimate,
+            handover: handover.map(|every| Handover {
+                every,
+                gap: every / 4,
+                delay: delay / 2,
+            }),
+            ..capacity
+        }
+    }
+}
+
+fn entries() -> impl Strategy<Value = Vec<Entry>> {
+    let entry = (0u64..3 * MS, 0u32..3, 28usize..1500);
+    prop::collection::vec(entry, 1..400).prop_map(|mut entries| {
+        let mut now = 0;
+        for (at, ..) in &mut entries {
+            now += *at;
+            *at = now;
+        }
+        entries
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// In is out, lost or inside; nothing is early; and each flow keeps its
+    /// order, of which FQ-CoDel's hash knows.
+    #[test]
+    fn packets_are_conserved_and_keep_their_order(
+        direction in direction(),
+        entries in entries(),
+    ) {
+        direction.check().unwrap();
+        let last = entries.last().unwrap().0;
+        let fates = pass(&direction, &entries, last + 3600 * SECOND);
+        let fastest = direction.handover.map_or(direction.delay, |h| h.delay.min(direction.delay));
+        let mut arrivals = [0; 3];
+        for ((entered, flow, _), fate) in entries.iter().zip(&fates) {
+            // An hour later nothing is inside.
+            let fate = fate.expect("a fate");
+            if let Fate::Arrives { at, queued } = fate {
+                // Jitter may shorten the delay, but never below none.
+                prop_assert!(at >= entered + queued);
+                if direction.jitter.is_zero() {
+                    prop_assert!(at >= entered + fastest.as_nanos() as Nanos);
+                }
+                let before = &mut arrivals[*flow as usize];
+                prop_assert!(at >= *before);
+                *before = at;
+            }
+        }
+    }
+
+    /// No more comes out in any time than the rate carries.
+    #[test]
+    fn a_bottleneck_is_never_faster_than_its_rate(
+        rate in 100_000u64..50_000_000,
+        aqm in aqm(),
+        entries in entries(),
+    ) {
+        let direction = Direction {
+            rate: Some(rate),
+            aqm,
+            queue: Queue::Bytes(30_000),
+            ..Direction::default()
+        };
+        let fates = pass(&direction, &entries, 3600 * SECOND);
+        let mut out: Vec<(Nanos, usize)> = entries
+            .iter()
+            .zip(&fates)
+            .filter_map(|((.., bytes), fate)| match fate {
+                Some(Fate::Arrives { at, .. }) => Some((*at, *bytes)),
+                _ => None,
+            })
+            .collect();
+        out.sort_unstable();
+        for pair in out.windows(2) {
+            let transmission = pair[1].1 as u64 * 8 * SECOND / rate;
+            prop_assert!(pair[1].0 - pair[0].0 >= transmission);
+        }
+    }
+}

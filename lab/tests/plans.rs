@@ -1,0 +1,458 @@
+//! Plans as a whole: `petra-lab check`, `run` and `merge`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{kill, Signal};
+use nix::unistd::Pid;
+use petra_lab::results::{ResultSet, Table};
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_petra-lab");
+
+/// Two controllers on three links, two seeds: 12 short runs.
+const PLAN: &str = r#"
+title = "Two controllers on three links"
+seeds = 2
+duration = "1s"
+metrics = ["goodput_mbps", "queue_mean_ms"]
+
+[link]
+rate = "2mbit"
+delay = "10ms"
+queue = "1bdp"
+
+[[flow]]
+cc = "petra"
+
+[sweep]
+"flow.cc" = ["petra", "reno"]
+
+[[case]]
+name = "clean"
+
+[[case]]
+name = "lossy"
+set = { "link.loss" = "1%" }
+printed = { petra = 1.5, reno = 1.1 }
+
+[[case]]
+name = "fast"
+set = { "link.rate" = "4mbit", "link.up.rate" = "1mbit" }
+"#;
+
+/// A folder with one plan.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new(plan: &str) -> Self {
+        let place = Place {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        place.add("plan.toml", plan);
+        place
+    }
+
+    fn add(&self, name: &str, plan: &str) {
+        fs::write(self.path(name), plan).unwrap();
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command
+            .current_dir(self.folder.path())
+            .args(words.split(' '));
+        command
+    }
+
+    fn output(&self, words: &str) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// What a command that succeeds prints.
+    fn ok(&self, words: &str) -> String {
+        let output = self.output(words);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What a command that fails says.
+    fn fails(&self, words: &str) -> String {
+        let output = self.output(words);
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words}: {errors}");
+        errors
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn lines(&self, name: &str) -> usize {
+        let text = fs::read(self.path(name)).unwrap_or_default();
+        text.iter().filter(|byte| **byte == b'\n').count()
+    }
+}
+
+/// What `check` says of a plan that is `PLAN` with `from` replaced.
+fn wrong(from: &str, to: &str) -> String {
+    assert!(PLAN.contains(from), "{from}");
+    let place = Place::new(&PLAN.replacen(from, to, 1));
+    place.fails("check plan.toml")
+}
+
+#[test]
+fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
+    let cases = [
+        ("\"2mbit\"", "\"2mbps\"", "plan.toml:8:8: link.0.rate: `2mbps` is not understood; expected a rate, such as 10mbit"),
+        ("\"2mbit\"", "2", "plan.toml:8:8: link.0.rate: invalid value: integer `2`, expected a rate"),
+        ("delay =", "dely =", "plan.toml:9:1: link.0: unknown field `dely`, expected one of `rate`"),
+        ("seeds = 2", "seeds = 0", "plan.toml:3:9: seeds: `0` is not understood; expected how many seeds"),
+        ("seeds = 2", "sheds = 2", "plan.toml:3:1: a plan has no field `sheds`; it has extends, title"),
+        ("\"goodput_mbps\"", "\"goodput\"", "plan.toml:5:12: metrics: `goodput` is not understood; expected one of goodput_mbps"),
+        ("\"reno\"]", "\"rеno\"]", "plan.toml:16:23: flow.0.cc: unknown"),
+        ("\"reno\"]", "\"petra\"]", "plan.toml:16:23: sweep.flow.cc: `petra` stands twice"),
+        ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"link.rate\" = { from = \"1mbit\", to = \"2kbit\", steps = 3 }", "plan.toml:16:38: sweep.link.rate: from `1mbit` to `2kbit` is not understood; expected the same unit twice"),
+        ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"flow.1.cc\" = [\"petra\"]", "plan.toml:16:1: flow.1.cc: there is no number 1; they count from 0, and there are 1"),
+        ("\"link.loss\" = \"1%\"", "\"link.loss\" = \"101%\"", "plan.toml:23:23: link.0.loss: `101%` is not understood; expected a share from 0 to 1"),
+        ("\"link.loss\" = \"1%\"", "\"link.los\" = \"1%\"", "plan.toml:23:9: link.0: unknown field `los`"),
+        ("\"link.loss\" = \"1%\"", "\"seeds\" = 3", "plan.toml:23:9: case.1: a plan's runs have no `seeds`; they have link, flow"),
+        ("petra = 1.5", "petra = \"much\"", "plan.toml:24:21: case.1.printed.petra: `much` is not understood; expected a number"),
+        ("name = \"lossy\"", "name = \"clean\"", "case.1: there is another case `clean`"),
+        ("\"1s\"", "\"0s\"", "starts at 0ns, but the run ends at 0ns"),
+        ("[link]", "[link", "plan.toml:7:"),
+    ];
+    for (from, to, says) in cases {
+        let error = wrong(from, to);
+        assert!(error.contains(says), "{says}\nis not in\n{error}");
+    }
+    // The line itself, with the place under it.
+    let error = wrong("\"2mbit\"", "\"2mbps\"");
+    assert!(
+        error.ends_with("  8 | rate = \"2mbps\"\n    |        ^^^^^^^\n"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_expectation_is_checked_before_anything_runs() {
+    let with = |expect: &str| Place::new(&format!("{PLAN}\n[[expect]]\n{expect}\n"));
+    for (expect, says) in [
+        (
+            "metric = \"goodput_mbps\"\nat_least = { controller = \"cubic\" }",
+            "expect.0.at_least.controller: `cubic` is not understood; expected one of petra, reno",
+        ),
+        (
+            "metric = \"goodput_mbps\"\nof = { case = \"slow\" }\nat_least = 1",
+            "expected one of clean, lossy, fast",
+        ),
+        (
+            "metric = \"goodput_mbps\"",
+            "an expectation without at_least, at_most or about",
+        ),
+        (
+            "metric = \"speed\"\nat_least = 1",
+            "expect.0.metric: `speed`",
+        ),
+        (
+            "metric = \"goodput_mbps\"\nat_least = 1\ntolerance = \"some\"",
+            "\"5%\", or \"interval\"",
+        ),
+        (
+            "metric = \"goodput_mbps\"\nover = 1",
+            "an expectation has no `over`",
+        ),
+    ] {
+        let error = with(expect).fails("check plan.toml");
+        assert!(error.contains(says), "{says}\nis not in\n{error}");
+    }
+}
+
+#[test]
+fn check_tells_how_many_runs_there_are_and_how_many_are_the_same() {
+    let place = Place::new(PLAN);
+    let other = PLAN.replace("[\"petra\", \"reno\"]", "[\"reno\", \"cubic\"]");
+    place.add("other.toml", &other);
+    let said = place.ok("check plan.toml");
+    assert_eq!(
+        said,
+        "plan.toml: 6 points x 2 seeds = 12 runs by sim\n12 runs\n"
+    );
+    let said = place.ok("check plan.toml other.toml --seeds 3");
+    assert!(
+        said.ends_with("27 runs; 9 more are the same as one of these\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_plans_of_this_repository_are_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("plans");
+    let mut plans: Vec<PathBuf> = folder
+        .read_dir()
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .collect();
+    plans.sort();
+    let output = Command::new(PROGRAM)
+        .arg("check")
+        .args(&plans)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    // 66 rows, 7 controllers, 2 readings, 10 seeds.
+    let rows = |table: &str, rows: usize| {
+        let line = said.lines().find(|line| line.contains(table)).expect(table);
+        assert!(
+            line.contains(&format!("= {} runs", rows * 7 * 2 * 10)),
+            "{line}"
+        );
+    };
+    rows("table-4.2", 12);
+    rows("table-4.3", 13);
+    rows("table-4.4", 12);
+    rows("table-4.5", 14);
+    rows("table-4.6", 15);
+}
+
+#[test]
+fn the_same_seeds_give_the_same_bytes_whoever_runs_them() {
+    let place = Place::new(PLAN);
+    place.ok("run plan.toml -o a --jobs 1");
+    let said = place.ok("run plan.toml -o b --jobs 3");
+    for kind in ["csv", "parquet", "json"] {
+        let (a, b) = (format!("a/plan.{kind}"), format!("b/plan.{kind}"));
+        assert!(place.read(&a) == place.read(&b), "{kind}");
+    }
+    // Cases are lines, controllers columns, and what was printed is beside.
+    let table = said.lines().skip_while(|line| !line.contains("case"));
+    let table: Vec<&str> = table.take(4).collect();
+    for (line, words) in table.iter().zip([
+        ["case", "petra", "reno", "printed.petra"],
+        ["clean", "±", "±", "±"],
+        ["lossy", "±", "1.5", "1.1"],
+        ["fast", "±", "±", "±"],
+    ]) {
+        assert!(words.iter().all(|word| line.contains(word)), "{said}");
+    }
+    let set = ResultSet::read(&place.path("a")).unwrap();
+    let results = &set.plans[0];
+    assert_eq!(results.rows.len(), 12);
+    let row = &results.rows[4 + 2];
+    assert_eq!(row.case.as_deref(), Some("lossy"));
+    assert_eq!((row.controller.as_str(), row.seed), ("reno", 1));
+    assert_eq!(row.setting("link.loss"), Some("1%"));
+    assert_eq!(row.setting("link.rate"), Some("2mbit"));
+    assert_eq!(row.reference("printed.reno"), Some(1.1));
+    let table = Table::new(results, "goodput_mbps");
+    assert_eq!(table.lines.len(), 3);
+    let goodput = table.lines[0].cells[0].unwrap();
+    assert!(goodput.count == 2 && goodput.mean > 1.0, "{goodput:?}");
+}
+
+/// Starts a command and waits until its journal has a run.
+fn start(place: &Place, words: &str, journal: &str) -> Child {
+    let mut command = place.command(words);
+    let child = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let child = child.spawn().unwrap();
+    while place.lines(journal) < 2 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+#[test]
+fn what_is_interrupted_goes_on_where_it_was() {
+    // So many that it cannot be over before it is interrupted.
+    let place = Place::new(&PLAN.replace("seeds = 2", "seeds = 40"));
+    let mut child = start(&place, "run plan.toml -o out --jobs 1", "out/journal.jsonl");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let done = place.lines("out/journal.jsonl");
+    assert!((2..240).contains(&done), "{done}");
+    // As when it was killed in the middle of a line.
+    let mut text = place.read("out/journal.jsonl");
+    text.extend(b"{\"key\":\"12");
+    fs::write(place.path("out/journal.jsonl"), text).unwrap();
+
+    let child = start(&place, "run plan.toml -o out --jobs 1", "out/journal.jsonl");
+    thread::sleep(Duration::from_millis(300));
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains(&format!("{done} of 240 runs are there already")),
+        "{said}"
+    );
+    assert!(said.contains("interrupted with"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!place.path("out/plan.csv").exists());
+    let more = place.lines("out/journal.jsonl");
+
+    let output = place.output("run plan.toml -o out");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains(&format!("{more} of 240 runs are there already")),
+        "{said}"
+    );
+    assert_eq!(place.lines("out/journal.jsonl"), 240);
+    place.ok("run plan.toml -o whole");
+    assert!(place.read("out/plan.csv") == place.read("whole/plan.csv"));
+}
+
+#[test]
+fn plans_share_the_runs_that_they_have_in_common() {
+    let place = Place::new(PLAN);
+    // Another title, other names and another order, and one more controller.
+    let other = PLAN
+        .replace("Two", "Three")
+        .replace("[\"petra\", \"reno\"]", "[\"cubic\", \"r\", \"petra\"]")
+        .replace("[sweep]", "[controllers]\nr = \"reno\"\n\n[sweep]");
+    place.add("other.toml", &other);
+    place.ok("run plan.toml other.toml -o out");
+    assert_eq!(place.lines("out/journal.jsonl"), 18);
+    let output = place.output("run other.toml -o out");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("18 of 18 runs are there already"), "{said}");
+    let set = ResultSet::read(&place.path("out")).unwrap();
+    let keys: Vec<BTreeSet<&str>> = set
+        .plans
+        .iter()
+        .map(|results| results.rows.iter().map(|row| row.key.as_str()).collect())
+        .collect();
+    // By name: `other` before `plan`.
+    assert_eq!((keys[0].len(), keys[1].len()), (18, 12));
+    assert!(keys[1].is_subset(&keys[0]));
+    assert_eq!(set.plans[0].manifest.controllers, ["cubic", "r", "petra"]);
+}
+
+/// The shell line of the documentation, for three shards.
+const PARALLEL: &str =
+    "parallel --will-cite petra-lab run plan.toml -o out --jobs 1 --shard {}/3 ::: 1 2 3";
+
+#[test]
+fn shards_run_by_gnu_parallel_and_merged_are_the_whole() {
+    let place = Place::new(PLAN);
+    let folder = Path::new(PROGRAM).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let output = Command::new("sh")
+        .args(["-c", PARALLEL])
+        .current_dir(place.folder.path())
+        .env("PATH", format!("{}:{path}", folder.display()))
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "GNU parallel, which scripts/setup sees to: {errors}"
+    );
+    let sizes = [1, 2, 3].map(|index| place.lines(&format!("out/shard-{index}-of-3.jsonl")));
+    assert_eq!(sizes, [4, 4, 4]);
+    place.ok("merge plan.toml -o out");
+    place.ok("run plan.toml -o whole");
+    for kind in ["csv", "parquet", "json"] {
+        let (merged, whole) = (format!("out/plan.{kind}"), format!("whole/plan.{kind}"));
+        assert!(place.read(&merged) == place.read(&whole), "{kind}");
+    }
+
+    // A shard again is a shard that is there.
+    let output = place.output("run plan.toml -o out --shard 2/3");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("4 of 4 runs are there"));
+    assert!(output.status.success());
+
+    let error = place.fails("merge plan.toml -o out --seeds 3");
+    assert!(
+        error.contains("no shard has the run") && error.contains("6 of 18"),
+        "{error}"
+    );
+    let error = place.fails("merge plan.toml -o out --seeds 1");
+    assert!(error.contains("which is not of these plans"), "{error}");
+
+    let second = place.read("out/shard-2-of-3.jsonl");
+    let third = place.read("out/shard-3-of-3.jsonl");
+    fs::write(
+        place.path("out/shard-3-of-3.jsonl"),
+        [&third[..], &second[..]].concat(),
+    )
+    .unwrap();
+    let error = place.fails("merge plan.toml -o out");
+    assert!(
+        error.contains("shard-2-of-3 and shard-3-of-3 both have the run"),
+        "{error}"
+    );
+    fs::write(place.path("out/shard-3-of-3.jsonl"), third).unwrap();
+
+    fs::remove_file(place.path("out/shard-2-of-3.jsonl")).unwrap();
+    let error = place.fails("merge plan.toml -o out");
+    assert!(error.contains("shard 2 of 3 is missing"), "{error}");
+    fs::write(place.path("out/shard-2-of-4.jsonl"), second).unwrap();
+    let error = place.fails("merge plan.toml -o out");
+    assert!(error.contains("different sets of shards"), "{error}");
+}
+
+#[test]
+fn an_expectation_that_does_not_hold_is_told_when_the_results_are_there() {
+    let expect = |at_least: &str| {
+        format!("{PLAN}\n[[expect]]\nmetric = \"goodput_mbps\"\nof = {{ controller = \"petra\" }}\nat_least = {at_least}\n")
+    };
+    let place = Place::new(&expect("1.7"));
+    place.add("other.toml", &expect("0.1"));
+    let output = place.output("run plan.toml -o out");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("DOES NOT HOLD") && said.contains("clean"),
+        "{said}"
+    );
+    assert!(place.path("out/plan.csv").exists());
+    let set = ResultSet::read(&place.path("out/plan.json")).unwrap();
+    let verdict = &set.plans[0].manifest.verdicts[0];
+    assert!(
+        !verdict.holds && verdict.comparisons.len() == 3,
+        "{verdict:?}"
+    );
+    // The runs are the same: nothing is run again.
+    assert!(place.ok("run other.toml -o out").contains("holds"));
+    assert_eq!(place.lines("out/journal.jsonl"), 12);
+}
+
+#[test]
+fn flows_over_time_are_kept_where_the_plan_wants_them() {
+    let place = Place::new(&PLAN.replace("seeds = 2", "seeds = 1\nseries = true"));
+    place.ok("run plan.toml -o out");
+    let set = ResultSet::read(&place.path("out")).unwrap();
+    for row in &set.plans[0].rows {
+        let series = place.read(&format!("out/series/{}.csv", row.key));
+        let text = String::from_utf8(series).unwrap();
+        assert!(
+            text.starts_with("flow,cc,seconds,cwnd_bytes,ssthresh_bytes,in_flight_bytes"),
+            "{text}"
+        );
+        assert!(text.lines().count() > 40, "{text}");
+    }
+}
+
+#[test]
+fn netem_says_what_it_cannot_do() {
+    let place = Place::new(&PLAN.replace("cc = \"petra\"", "cc = \"petra\"\ncount = 2"));
+    assert!(place.ok("check plan.toml").contains("12 runs"));
+    let error = place.fails("check plan.toml --backend netem");
+    assert!(
+        error.contains("2 flows; it has one") && error.contains("sim can"),
+        "{error}"
+    );
+}
