@@ -8,6 +8,7 @@ pub mod entropy;
 pub mod link;
 pub mod netem;
 pub mod plan;
+pub mod report;
 pub mod results;
 pub mod scenario;
 pub mod sim;
