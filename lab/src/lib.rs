@@ -3,6 +3,7 @@
 pub mod backend;
 pub mod batch;
 pub mod clock;
+pub mod compare;
 pub mod demo;
 pub mod entropy;
 pub mod link;

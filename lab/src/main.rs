@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use petra_lab::{batch, demo, netem, report, sim};
+use petra_lab::{batch, compare, demo, netem, report, sim};
 
 /// PETRA and its rivals on links, real and simulated.
 #[derive(Parser)]
@@ -23,6 +23,7 @@ enum Command {
     Run(batch::Run),
     Merge(batch::Merge),
     Report(report::Report),
+    Compare(compare::Compare),
     /// Within a sandbox: do its job.
     #[command(hide = true)]
     Inside {
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run.execute(),
         Command::Merge(merge) => merge.execute(),
         Command::Report(report) => report.execute(),
+        Command::Compare(compare) => compare.execute(),
         Command::Inside { folder } => netem::inside(&folder),
         Command::Boot { folder, .. } => netem::boot(&folder).map(|never| match never {}),
     };

@@ -71,6 +71,7 @@ impl Report {
         let frame = Frame {
             palette,
             plots: link(&out, &plots),
+            alone: sections.len() == 1,
         };
         let page = page(&sections, &frame)?;
         write_whole(&out, |file| Ok(file.write_all(page.as_bytes())?))?;

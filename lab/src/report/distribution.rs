@@ -20,7 +20,9 @@ pub(super) fn figures(draft: &Draft, results: &Results) -> Vec<Figure> {
         return Vec::new();
     }
     let runs = runs(draft, results);
-    runs.into_iter().chain(delays(draft, results)).collect()
+    // Flows over time tell more of their delays than percentiles do.
+    let delays = delays(draft, results).filter(|_| !draft.manifest.series);
+    runs.into_iter().chain(delays).collect()
 }
 
 /// The steps of the distribution function of some values.
@@ -49,7 +51,7 @@ pub(super) fn curves(draft: &Draft, mut points: impl FnMut(&str) -> Vec<(f64, f6
 /// What shares of values an upright axis is of.
 pub(super) fn share() -> Scale {
     Scale {
-        label: "share that is not larger".to_owned(),
+        label: "cumulative share".to_owned(),
         log: false,
     }
 }

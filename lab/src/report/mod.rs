@@ -20,6 +20,7 @@ mod series;
 mod tables;
 mod thesis;
 mod thesis_page;
-mod words;
+pub(crate) mod words;
 
 pub use command::Report;
+pub(crate) use page::document;

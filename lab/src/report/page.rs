@@ -5,7 +5,7 @@ use maud::{html, Markup, PreEscaped, DOCTYPE};
 
 use super::palette::{dark_css, hex, Ink, Palette};
 use super::plot::{svg, Figure};
-use super::section::{Section, Shown};
+use super::section::Section;
 use super::{tables, thesis_page, words};
 use crate::results::{Manifest, Verdict};
 
@@ -14,6 +14,8 @@ pub(super) struct Frame {
     pub(super) palette: Palette,
     /// The folder of the figures' files, as the page links to it.
     pub(super) plots: String,
+    /// Whether there is one plan, whose title is the page's.
+    pub(super) alone: bool,
 }
 
 /// A whole page.
@@ -23,8 +25,8 @@ pub(super) struct Frame {
 /// A figure that cannot be drawn.
 pub(super) fn page(sections: &[Section], frame: &Frame) -> Result<String> {
     let title = match sections {
-        [one] => one.manifest.title.clone(),
-        _ => "Report of the laboratory".to_owned(),
+        [one] => one.manifest.title.as_str(),
+        _ => "Report of the laboratory",
     };
     let body = sections.iter().map(|section| frame.section(section));
     let body: Vec<Markup> = body.collect::<Result<_>>()?;
@@ -41,7 +43,7 @@ pub(super) fn page(sections: &[Section], frame: &Frame) -> Result<String> {
         (thesis_page::summary(sections))
         @for section in body { (section) }
     };
-    Ok(document(&title, &main))
+    Ok(document(title, &main))
 }
 
 /// A document around its content.
@@ -104,26 +106,14 @@ impl Frame {
     fn section(&self, section: &Section) -> Result<Markup> {
         let manifest = &section.manifest;
         let seeds = words::count(manifest.seeds.len(), "seed");
-        let (first, others) = match &section.metrics[..] {
-            [] => (None, &[][..]),
-            [first, others @ ..] => (Some(first), others),
-        };
         let thesis = match &section.thesis {
             Some(thesis) => self.thesis(section, thesis)?,
             None => html! {},
         };
-        let first = first
-            .map(|shown| self.metric(section, shown, true))
-            .transpose()?;
-        let others = others.iter().map(|shown| {
-            let content = self.metric(section, shown, false)?;
-            Ok(html! { details { summary { (words::title(&shown.metric)) } (content) } })
-        });
-        let others: Vec<Markup> = others.collect::<Result<_>>()?;
         Ok(html! {
             section id=(words::slug(&manifest.plan)) {
-                h2 { (manifest.title) }
-                p { (manifest.description) }
+                @if !self.alone { h2 { (manifest.title) } }
+                @for paragraph in manifest.description.split("\n\n") { p { (paragraph) } }
                 pre { (manifest.command) }
                 p.note {
                     (seeds) ", backend " (manifest.backend) ", " (manifest.versions) ", plan " (manifest.plan_hash)
@@ -133,11 +123,7 @@ impl Frame {
                 }
                 (expectations(&manifest.verdicts))
                 (thesis)
-                @if let Some(first) = first {
-                    h3 { (words::title(&section.metrics[0].metric)) }
-                    (first)
-                }
-                @for other in others { (other) }
+                (self.metrics(section)?)
                 @if !section.distributions.is_empty() {
                     h3 { "Distributions" }
                     (self.figures(&section.distributions)?)
@@ -147,11 +133,36 @@ impl Frame {
         })
     }
 
-    fn metric(&self, section: &Section, shown: &Shown, with_references: bool) -> Result<Markup> {
-        Ok(html! {
-            (tables::metric(section, shown, &self.palette, with_references))
-            (self.figures(&shown.figures)?)
-        })
+    /// One table of all metrics where the controllers are all that differs;
+    /// elsewhere a table for each, the first one open.
+    fn metrics(&self, section: &Section) -> Result<Markup> {
+        let metrics = &section.metrics;
+        if metrics.iter().all(|shown| shown.table.lines.len() <= 1) {
+            let figures = metrics.iter().flat_map(|shown| &shown.figures);
+            let figures = self.figures(figures)?;
+            return Ok(html! {
+                h3 { "Means" }
+                (tables::controllers(metrics, &self.palette))
+                (figures)
+            });
+        }
+        let metrics = metrics.iter().enumerate().map(|(number, shown)| {
+            let first = number == 0;
+            let table = tables::metric(section, shown, &self.palette, first);
+            let figures = self.figures(&shown.figures)?;
+            let title = words::title(&shown.metric);
+            Ok(html! {
+                @if first {
+                    h3 { (title) }
+                    (table)
+                    (figures)
+                } @else {
+                    details { summary { (title) } (table) (figures) }
+                }
+            })
+        });
+        let metrics: Vec<Markup> = metrics.collect::<Result<_>>()?;
+        Ok(html! { @for metric in metrics { (metric) } })
     }
 
     fn scenes(&self, section: &Section) -> Result<Markup> {
@@ -176,12 +187,16 @@ impl Frame {
         })
     }
 
-    pub(super) fn figures(&self, figures: &[Figure]) -> Result<Markup> {
-        let pictures = figures.iter().map(svg).collect::<Result<Vec<_>>>()?;
+    pub(super) fn figures<'a>(
+        &self,
+        figures: impl IntoIterator<Item = &'a Figure>,
+    ) -> Result<Markup> {
+        let drawn = figures.into_iter().map(|figure| Ok((figure, svg(figure)?)));
+        let drawn: Vec<(&Figure, String)> = drawn.collect::<Result<_>>()?;
         Ok(html! {
-            @if !figures.is_empty() {
+            @if !drawn.is_empty() {
                 div.figures {
-                    @for (figure, picture) in figures.iter().zip(pictures) {
+                    @for (figure, picture) in drawn {
                         figure {
                             strong { (figure.title) }
                             (PreEscaped(picture))

@@ -58,7 +58,7 @@ impl Draft<'_> {
         }
     }
 
-    /// `mean of 3 seeds with its 95 % interval, sim`
+    /// What the means of this plan are of.
     pub(super) fn sample(&self) -> String {
         let seeds = self.manifest.seeds.len();
         let backend = &self.manifest.backend;

@@ -63,6 +63,39 @@ pub(super) fn metric(
     }
 }
 
+/// A line for each controller, a column for each metric: of results that
+/// differ in nothing else.
+pub(super) fn controllers(metrics: &[Shown], palette: &Palette) -> Markup {
+    let names = metrics.first().map_or(&[][..], |it| &it.table.controllers);
+    let columns = metrics.iter().filter_map(|shown| {
+        let cells = &shown.table.lines.first()?.cells;
+        Some((shown.metric.as_str(), cells, best(&shown.metric, cells)))
+    });
+    let columns: Vec<_> = columns.collect();
+    html! {
+        div.scroll {
+            table {
+                thead {
+                    tr {
+                        th { "controller" }
+                        @for (metric, _, _) in &columns { th { (words::title(metric)) } }
+                    }
+                }
+                tbody {
+                    @for (place, name) in names.iter().enumerate() {
+                        tr {
+                            th { (controller(name, palette.of(name))) }
+                            @for (metric, cells, best) in &columns {
+                                td { (mean(metric, cells[place].as_ref(), best[place])) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A mean with its interval.
 pub(super) fn mean(metric: &str, summary: Option<&Summary>, best: bool) -> Markup {
     let digits = words::digits(metric);

@@ -1,6 +1,6 @@
 //! Names and numbers for people.
 
-use crate::results::{metric, Estimate, Line, Summary};
+use crate::results::{metric, Estimate, Summary};
 
 /// The digits of a metric's numbers.
 pub(crate) fn digits(name: &str) -> usize {
@@ -35,14 +35,6 @@ pub(crate) fn ratio(estimate: &Estimate) -> String {
                 estimate.value
             )
         }
-    }
-}
-
-/// A line of a table; all results, where there is only one.
-pub(crate) fn line(line: &Line) -> String {
-    match line.name() {
-        name if name.is_empty() => "all runs".to_owned(),
-        name => name,
     }
 }
 
