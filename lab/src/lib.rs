@@ -3,11 +3,13 @@
 pub mod backend;
 pub mod batch;
 pub mod clock;
+pub mod compare;
 pub mod demo;
 pub mod entropy;
 pub mod link;
 pub mod netem;
 pub mod plan;
+pub mod report;
 pub mod results;
 pub mod scenario;
 pub mod sim;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use petra_lab::{batch, demo, netem, sim};
+use petra_lab::{batch, compare, demo, netem, report, sim};
 
 /// PETRA and its rivals on links, real and simulated.
 #[derive(Parser)]
@@ -22,6 +22,8 @@ enum Command {
     Check(batch::Check),
     Run(batch::Run),
     Merge(batch::Merge),
+    Report(report::Report),
+    Compare(compare::Compare),
     /// Within a sandbox: do its job.
     #[command(hide = true)]
     Inside {
@@ -44,6 +46,8 @@ fn main() -> ExitCode {
         Command::Check(check) => check.execute(),
         Command::Run(run) => run.execute(),
         Command::Merge(merge) => merge.execute(),
+        Command::Report(report) => report.execute(),
+        Command::Compare(compare) => compare.execute(),
         Command::Inside { folder } => netem::inside(&folder),
         Command::Boot { folder, .. } => netem::boot(&folder).map(|never| match never {}),
     };

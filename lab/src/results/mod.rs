@@ -20,6 +20,7 @@ mod row;
 mod set;
 mod statistics;
 mod table;
+mod welch;
 
 pub use csv::{read_csv, write_csv};
 pub use file::write_whole;
@@ -30,4 +31,6 @@ pub use parquet::write_parquet;
 pub use row::{Cell, Row};
 pub use set::{ResultSet, Results};
 pub use statistics::Summary;
+pub(crate) use table::labels;
 pub use table::{Line, Table};
+pub use welch::{difference, order, ratio, Estimate, Order};

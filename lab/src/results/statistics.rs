@@ -27,7 +27,7 @@ impl Summary {
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let deviation = (count > 1).then(|| (squares / (n - 1.0)).sqrt());
-        let interval = deviation.map(|deviation| student(count - 1) * deviation / n.sqrt());
+        let interval = deviation.map(|deviation| student(n - 1.0) * deviation / n.sqrt());
         Some(Summary {
             count,
             mean,
@@ -45,8 +45,8 @@ impl Summary {
 }
 
 /// Student's t for a 95 % interval, both sides.
-fn student(freedom: usize) -> f64 {
-    let t = StudentsT::new(0.0, 1.0, freedom as f64).expect("at least one degree of freedom");
+pub(super) fn student(freedom: f64) -> f64 {
+    let t = StudentsT::new(0.0, 1.0, freedom).expect("at least one degree of freedom");
     t.inverse_cdf(0.975)
 }
 
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn the_interval_is_that_of_the_textbooks() {
         // Student's t at 97.5 %: 12.706, 2.776, 2.262 for 1, 4, 9 degrees.
-        for (freedom, t) in [(1, 12.706), (4, 2.776), (9, 2.262)] {
+        for (freedom, t) in [(1.0, 12.706), (4.0, 2.776), (9.0, 2.262)] {
             assert!((student(freedom) - t).abs() < 1e-3, "{}", student(freedom));
         }
         let summary = Summary::new(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();

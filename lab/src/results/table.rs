@@ -82,7 +82,7 @@ impl Table {
 }
 
 /// The line that a row belongs to.
-fn labels(manifest: &Manifest, row: &Row) -> Vec<(String, String)> {
+pub(crate) fn labels(manifest: &Manifest, row: &Row) -> Vec<(String, String)> {
     let case = row
         .case
         .iter()

@@ -1,0 +1,83 @@
+//! `petra-lab compare`.
+
+use std::path::PathBuf;
+
+use anyhow::{bail, ensure, Result};
+use clap::Args;
+
+use super::pairs::Comparison;
+use super::{html, text};
+use crate::results::{metric, write_whole, ResultSet, METRICS};
+
+/// Compare two sets of results: what is more or less in B than in A.
+///
+/// Rows with the same plan, case, places on the axes and controller are
+/// compared by their means over the seeds. They differ where the difference
+/// exceeds its 95 % interval (Welch's t).
+#[derive(Args, Clone, Debug)]
+pub struct Compare {
+    /// The folder of the results that are compared with, or one plan's
+    /// NAME.json.
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// Those that are compared. Of one plan each, the plans may have different
+    /// names.
+    #[arg(value_name = "B")]
+    b: PathBuf,
+    /// A metric, by the name of its column. May be repeated [default: those
+    /// that the plan shows].
+    #[arg(long, value_name = "NAME")]
+    metric: Vec<String>,
+    /// Show what does not differ, too.
+    #[arg(long)]
+    all: bool,
+    /// Write it as an HTML file, too.
+    #[arg(long, short, value_name = "FILE.html")]
+    out: Option<PathBuf>,
+}
+
+impl Compare {
+    /// Prints the comparison.
+    ///
+    /// # Errors
+    ///
+    /// Results that cannot be read, or that have nothing in common; a metric
+    /// that there is not.
+    pub fn execute(&self) -> Result<()> {
+        if let Some(name) = self.metric.iter().find(|name| metric(name).is_none()) {
+            let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+            bail!(
+                "there is no metric `{name}`; there are {}",
+                known.join(", ")
+            );
+        }
+        let (a, b) = (ResultSet::read(&self.a)?, ResultSet::read(&self.b)?);
+        let comparison = Comparison::new(&a, &b, &self.metric);
+        ensure!(
+            !comparison.plans.is_empty(),
+            "{} and {} have no plan in common: {} and {}",
+            self.a.display(),
+            self.b.display(),
+            names(&a),
+            names(&b)
+        );
+        let title = format!("A: {}, B: {}", self.a.display(), self.b.display());
+        text::print(&comparison, &title, self.all)?;
+        if let Some(out) = &self.out {
+            ensure!(
+                !out.is_dir(),
+                "{} is a folder; -o takes a file",
+                out.display()
+            );
+            let page = html::page(&comparison, &title, self.all);
+            write_whole(out, |file| Ok(file.write_all(page.as_bytes())?))?;
+            println!("\ncomparison: {}", out.display());
+        }
+        Ok(())
+    }
+}
+
+fn names(set: &ResultSet) -> String {
+    let names = set.plans.iter().map(|plan| plan.manifest.plan.as_str());
+    names.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,17 @@
+//! Two sets of results, side by side.
+//!
+//! ```text
+//!   A ──┐
+//!       ├── Comparison ──┬── text ── the terminal
+//!   B ──┘                └── html ── FILE.html
+//! ```
+//!
+//! What is compared is B with A: how much more it is, and how many times as
+//! much.
+
+mod command;
+mod html;
+mod pairs;
+mod text;
+
+pub use command::Compare;

@@ -1,0 +1,148 @@
+//! A metric's means as bars.
+
+use std::collections::BTreeMap;
+
+use super::plot::{Chart, Figure, Form, Group, Mark, Rows, Scale, Series};
+use super::section::Draft;
+use super::words;
+use crate::results::{Line, Summary, Table};
+
+/// More than this is a table's, not a picture's.
+const CONTROLLERS: usize = 12;
+const GROUPS: usize = 30;
+const FIGURES: usize = 8;
+
+/// So many lines are one figure, whatever they differ in.
+const TOGETHER: usize = 8;
+
+/// The bars of a metric: a figure for each place on the axes, or a single one
+/// when there are few; none where there would be too many.
+pub(super) fn figures(draft: &Draft, metric: &str, table: &Table) -> Vec<Figure> {
+    let measured = |line: &&Line| line.cells.iter().any(Option::is_some);
+    let lines: Vec<&Line> = table.lines.iter().filter(measured).collect();
+    let parts = parts(&lines);
+    let groups = parts.values().map(|(_, lines)| lines.len()).max();
+    let too_many = table.controllers.len() > CONTROLLERS
+        || groups.unwrap_or(0) > GROUPS
+        || parts.len() > FIGURES;
+    if too_many || lines.is_empty() {
+        return Vec::new();
+    }
+    let figure = |(name, lines): &(String, Vec<(String, &Line)>)| {
+        let title = match name.as_str() {
+            "" => words::title(metric),
+            name => format!("{}: {name}", words::title(metric)),
+        };
+        let rows = match &lines[..] {
+            [(_, line)] if parts.len() == 1 => single(draft, metric, table, line),
+            lines => many(draft, metric, table, lines),
+        };
+        draft.figure(&[metric, name], title, draft.sample(), Chart::Rows(rows))
+    };
+    parts.values().map(figure).collect()
+}
+
+/// Lines by what becomes a figure each; in a figure they are told apart by the
+/// rest of their labels.
+type Parts<'a> = BTreeMap<usize, (String, Vec<(String, &'a Line)>)>;
+
+fn parts<'a>(lines: &[&'a Line]) -> Parts<'a> {
+    // The direction with the most places stays together.
+    let directions = lines.first().map_or(0, |line| line.labels.len());
+    let places = |direction: usize| {
+        let mut labels: Vec<&str> = Vec::new();
+        for line in lines {
+            let label = line.labels[direction].1.as_str();
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
+        labels.len()
+    };
+    let longest = (0..directions)
+        .rev()
+        .max_by_key(|direction| places(*direction));
+    let mut parts = Parts::new();
+    let mut names: Vec<String> = Vec::new();
+    for line in lines {
+        let (apart, within) = match longest {
+            Some(longest) if lines.len() > TOGETHER => {
+                let others = (0..directions).filter(|direction| *direction != longest);
+                let others: Vec<String> = others.map(|it| label(line, it)).collect();
+                (others.join(", "), label(line, longest))
+            }
+            _ => (String::new(), line.name()),
+        };
+        let place = names.iter().position(|name| *name == apart);
+        let place = place.unwrap_or_else(|| {
+            names.push(apart.clone());
+            names.len() - 1
+        });
+        let part = parts.entry(place).or_insert_with(|| (apart, Vec::new()));
+        part.1.push((within, *line));
+    }
+    parts
+}
+
+fn label(line: &Line, direction: usize) -> String {
+    let (axis, label) = &line.labels[direction];
+    match axis.as_str() {
+        "case" => label.clone(),
+        axis => format!("{axis} {label}"),
+    }
+}
+
+fn scale(metric: &str) -> Scale {
+    Scale {
+        label: words::title(metric),
+        log: false,
+    }
+}
+
+/// A bar for each controller, with its name beside it.
+fn single(draft: &Draft, metric: &str, table: &Table, line: &Line) -> Rows {
+    let groups = table.controllers.iter().zip(&line.cells);
+    let groups = groups.map(|(name, cell)| Group {
+        label: name.clone(),
+        ink: Some(draft.palette.of(name)),
+        marks: vec![cell.map(mark)],
+    });
+    Rows {
+        scale: scale(metric),
+        base: 0.0,
+        series: vec![Series {
+            name: words::title(metric),
+            ink: super::palette::MUTED,
+            form: Form::Bar,
+        }],
+        groups: groups.collect(),
+    }
+}
+
+/// A group of bars for each line.
+fn many(draft: &Draft, metric: &str, table: &Table, lines: &[(String, &Line)]) -> Rows {
+    let series = table.controllers.iter().map(|name| Series {
+        name: name.clone(),
+        ink: draft.palette.of(name),
+        form: Form::Bar,
+    });
+    let groups = lines.iter().map(|(label, line)| Group {
+        label: label.clone(),
+        ink: None,
+        marks: line.cells.iter().map(|cell| cell.map(mark)).collect(),
+    });
+    Rows {
+        scale: scale(metric),
+        base: 0.0,
+        series: series.collect(),
+        groups: groups.collect(),
+    }
+}
+
+pub(super) fn mark(summary: Summary) -> Mark {
+    let Summary { mean, interval, .. } = summary;
+    Mark {
+        value: mean,
+        interval: interval.map(|half| (mean - half, mean + half)),
+    }
+}

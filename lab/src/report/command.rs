@@ -1,0 +1,107 @@
+//! `petra-lab report`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{ensure, Context, Result};
+use clap::Args;
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+
+use super::page::{page, Frame};
+use super::palette::Palette;
+use super::plot::{png, svg_file, Figure};
+use super::section::Section;
+use crate::results::{write_whole, ResultSet};
+
+/// Make one HTML file of results: tables, plots and how expectations came out.
+///
+/// It needs nothing else to be read, neither a network nor the plots, which
+/// are beside it as SVG and PNG too.
+#[derive(Args, Clone, Debug)]
+pub struct Report {
+    /// The folder of the results, or one plan's NAME.json.
+    #[arg(default_value = "results/plans")]
+    results: PathBuf,
+    /// The file to write [default: report.html in the folder of the results].
+    #[arg(long, short, value_name = "FILE.html")]
+    out: Option<PathBuf>,
+    /// The folder of the plots [default: beside the file, under its name with
+    /// the ending .plots].
+    #[arg(long, value_name = "FOLDER")]
+    plots: Option<PathBuf>,
+}
+
+impl Report {
+    /// Writes the report and says where it is.
+    ///
+    /// # Errors
+    ///
+    /// Results that are not there or cannot be read, or a file that cannot be
+    /// written. The report is written last: when it is there, all of it is.
+    pub fn execute(&self) -> Result<()> {
+        let set = ResultSet::read(&self.results)?;
+        let folder = match self.results.is_dir() {
+            true => self.results.as_path(),
+            false => self.results.parent().unwrap_or(Path::new("")),
+        };
+        let out = self
+            .out
+            .clone()
+            .unwrap_or_else(|| folder.join("report.html"));
+        ensure!(
+            !out.is_dir(),
+            "{} is a folder; -o takes a file",
+            out.display()
+        );
+        let plots = match &self.plots {
+            Some(plots) => plots.clone(),
+            None => out.with_extension("plots"),
+        };
+        let controllers = set.plans.iter().flat_map(|it| &it.manifest.controllers);
+        let palette = Palette::new(controllers);
+        let series = folder.join("series");
+        let sections = set
+            .plans
+            .iter()
+            .map(|it| Section::new(it, &palette, &series));
+        let sections: Vec<Section> = sections.collect::<Result<_>>()?;
+        let figures: Vec<&Figure> = sections.iter().flat_map(Section::figures).collect();
+        write_plots(&figures, &plots)?;
+        let frame = Frame {
+            palette,
+            plots: link(&out, &plots),
+            alone: sections.len() == 1,
+        };
+        let page = page(&sections, &frame)?;
+        write_whole(&out, |file| Ok(file.write_all(page.as_bytes())?))?;
+        println!("{} plots: {}", figures.len(), plots.display());
+        println!("report: {}", out.display());
+        Ok(())
+    }
+}
+
+/// Writes each figure in both formats.
+fn write_plots(figures: &[&Figure], folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let progress = ProgressBar::new(figures.len() as u64);
+    figures.par_iter().try_for_each(|figure| {
+        let file = |kind: &str| folder.join(format!("{}.{kind}", figure.name));
+        let (svg, png) = (svg_file(figure)?, png(figure)?);
+        write_whole(&file("svg"), |file| Ok(file.write_all(svg.as_bytes())?))?;
+        write_whole(&file("png"), |file| Ok(file.write_all(&png)?))?;
+        progress.inc(1);
+        Ok::<_, anyhow::Error>(())
+    })?;
+    progress.finish_and_clear();
+    Ok(())
+}
+
+/// A folder as a page at `out` links to it: from its own place, where that is
+/// known.
+fn link(out: &Path, folder: &Path) -> String {
+    let base = out.parent().unwrap_or(Path::new(""));
+    let place = folder.strip_prefix(base).unwrap_or(folder);
+    place.to_string_lossy().into_owned()
+}

@@ -1,0 +1,158 @@
+//! Distribution functions of what the rows hold.
+
+use std::collections::BTreeMap;
+
+use super::plot::{Chart, Curve, Curves, Figure, Scale};
+use super::section::Draft;
+use super::words;
+use crate::results::{metric, Results, Row};
+
+/// Fewer values have no distribution to speak of.
+const FEWEST: usize = 5;
+
+/// More controllers than this cannot be told apart.
+const MOST: usize = 12;
+
+/// The distribution of a plan's first metric over all runs of a controller,
+/// and that of its queueing delays as far as percentiles tell.
+pub(super) fn figures(draft: &Draft, results: &Results) -> Vec<Figure> {
+    if draft.manifest.controllers.len() > MOST {
+        return Vec::new();
+    }
+    let runs = runs(draft, results);
+    // Flows over time tell more of their delays than percentiles do.
+    let delays = delays(draft, results).filter(|_| !draft.manifest.series);
+    runs.into_iter().chain(delays).collect()
+}
+
+/// The steps of the distribution function of some values.
+pub(super) fn steps(mut values: Vec<f64>) -> Vec<(f64, f64)> {
+    values.sort_by(f64::total_cmp);
+    let count = values.len() as f64;
+    let step = |(below, value): (usize, f64)| {
+        let share = |below: usize| below as f64 / count;
+        [(value, share(below)), (value, share(below + 1))]
+    };
+    values.into_iter().enumerate().flat_map(step).collect()
+}
+
+/// A curve for each controller that `points` has some of.
+pub(super) fn curves(draft: &Draft, mut points: impl FnMut(&str) -> Vec<(f64, f64)>) -> Vec<Curve> {
+    let curve = |name: &String| Curve {
+        name: name.clone(),
+        ink: draft.palette.of(name),
+        beside: false,
+        points: points(name),
+    };
+    let curves = draft.manifest.controllers.iter().map(curve);
+    curves.filter(|curve| curve.points.len() > 1).collect()
+}
+
+/// What shares of values an upright axis is of.
+pub(super) fn share() -> Scale {
+    Scale {
+        label: "cumulative share".to_owned(),
+        log: false,
+    }
+}
+
+fn runs(draft: &Draft, results: &Results) -> Option<Figure> {
+    // Where rows differ in what is possible, a share can be compared.
+    let mixed = !draft.manifest.cases.is_empty() || draft.manifest.axes.len() > 1;
+    let metrics = &draft.manifest.metrics;
+    let share_of_limit = metrics.iter().find(|name| *name == "share_of_limit");
+    let name = share_of_limit.filter(|_| mixed).or(metrics.first())?;
+    let curves = curves(draft, |controller| {
+        // A run's value is the mean of its flows'.
+        let mut runs: BTreeMap<(u64, u64), Vec<f64>> = BTreeMap::new();
+        for row in of(results, controller) {
+            if let Some(value) = row.metric(name) {
+                runs.entry((row.point, row.seed)).or_default().push(value);
+            }
+        }
+        let mean = |flows: &Vec<f64>| flows.iter().sum::<f64>() / flows.len() as f64;
+        let values: Vec<f64> = runs.values().map(mean).collect();
+        match values.len() {
+            0..FEWEST => Vec::new(),
+            _ => steps(values),
+        }
+    });
+    let over = if mixed { "all rows and seeds" } else { "seeds" };
+    (!curves.is_empty()).then(|| {
+        draft.figure(
+            &["cdf", name],
+            format!("{} over {over}", title(name)),
+            format!(
+                "How it is distributed over {over}, {}.",
+                draft.manifest.backend
+            ),
+            Chart::Curves(Curves {
+                x: Scale {
+                    label: words::title(name),
+                    log: false,
+                },
+                y: share(),
+                curves,
+            }),
+        )
+    })
+}
+
+fn delays(draft: &Draft, results: &Results) -> Option<Figure> {
+    const PERCENTILES: [(&str, f64); 4] = [
+        ("queue_p50_ms", 0.5),
+        ("queue_p95_ms", 0.95),
+        ("queue_p99_ms", 0.99),
+        ("queue_max_ms", 1.0),
+    ];
+    let curves = curves(draft, |controller| {
+        let point = |(name, share): &(&str, f64)| {
+            let values = of(results, controller).filter_map(|row| row.metric(name));
+            let values: Vec<f64> = values.collect();
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            (!values.is_empty()).then_some((mean, *share))
+        };
+        PERCENTILES.iter().filter_map(point).collect()
+    });
+    (!curves.is_empty()).then(|| {
+        draft.figure(
+            &["queueing-delay"],
+            "Queueing delay of packets".to_owned(),
+            format!(
+                "Median, 95th and 99th percentile and maximum, each the mean over all runs, {}.",
+                draft.manifest.backend
+            ),
+            Chart::Curves(Curves {
+                x: Scale {
+                    label: "queueing delay, ms".to_owned(),
+                    log: false,
+                },
+                y: share(),
+                curves,
+            }),
+        )
+    })
+}
+
+fn of<'a>(results: &'a Results, controller: &'a str) -> impl Iterator<Item = &'a Row> {
+    let rows = results.rows.iter();
+    rows.filter(move |row| row.controller == controller)
+}
+
+fn title(name: &str) -> &str {
+    metric(name).map_or(name, |metric| metric.title)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_rises_by_the_same_step_at_each_value() {
+        assert_eq!(
+            steps(vec![3.0, 1.0]),
+            [(1.0, 0.0), (1.0, 0.5), (3.0, 0.5), (3.0, 1.0)]
+        );
+        assert!(steps(Vec::new()).is_empty());
+    }
+}

@@ -1,0 +1,26 @@
+//! Reports: results as one HTML file that is read anywhere.
+//!
+//! ```text
+//!   ResultSet ── Section (one a plan) ──┬── page ── FILE.html
+//!   series/      tables, figures        └── plot ── FILE.plots/*.svg, *.png
+//! ```
+//!
+//! A figure is data first; it is drawn once for the page, and as SVG and PNG
+//! beside it.
+
+mod bars;
+mod command;
+mod distribution;
+mod page;
+mod palette;
+mod plot;
+mod scenes;
+mod section;
+mod series;
+mod tables;
+mod thesis;
+mod thesis_page;
+pub(crate) mod words;
+
+pub use command::Report;
+pub(crate) use page::document;

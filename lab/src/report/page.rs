@@ -1,0 +1,251 @@
+//! The page: everything in one file, nothing from anywhere else.
+
+use anyhow::Result;
+use maud::{html, Markup, PreEscaped, DOCTYPE};
+
+use super::palette::{dark_css, hex, Ink, Palette};
+use super::plot::{svg, Figure};
+use super::section::Section;
+use super::{tables, thesis_page, words};
+use crate::results::{Manifest, Verdict};
+
+/// What the page needs beside the sections.
+pub(super) struct Frame {
+    pub(super) palette: Palette,
+    /// The folder of the figures' files, as the page links to it.
+    pub(super) plots: String,
+    /// Whether there is one plan, whose title is the page's.
+    pub(super) alone: bool,
+}
+
+/// A whole page.
+///
+/// # Errors
+///
+/// A figure that cannot be drawn.
+pub(super) fn page(sections: &[Section], frame: &Frame) -> Result<String> {
+    let title = match sections {
+        [one] => one.manifest.title.as_str(),
+        _ => "Report of the laboratory",
+    };
+    let body = sections.iter().map(|section| frame.section(section));
+    let body: Vec<Markup> = body.collect::<Result<_>>()?;
+    let main = html! {
+        header {
+            h1 { (title) }
+            p.muted {
+                "PETRA and its rivals in the laboratory: " code { "petra-lab report" } ". "
+                "Numbers are means over seeds with their 95 % intervals (Student's t); bold is the best of a row and \
+                 whatever cannot be told from it."
+            }
+            @if sections.len() > 1 { (contents(sections)) }
+        }
+        (thesis_page::summary(sections))
+        @for section in body { (section) }
+    };
+    Ok(document(title, &main))
+}
+
+/// A document around its content.
+pub(crate) fn document(title: &str, main: &Markup) -> String {
+    let style = format!(
+        "{}@media (prefers-color-scheme:dark){{{}}}",
+        include_str!("style.css"),
+        dark_css("svg")
+    );
+    let document = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(style)) }
+            }
+            body { (main) }
+        }
+    };
+    document.into_string()
+}
+
+fn contents(sections: &[Section]) -> Markup {
+    html! {
+        nav {
+            ul {
+                @for Section { manifest, .. } in sections {
+                    li {
+                        a href={ "#" (words::slug(&manifest.plan)) } { (manifest.title) }
+                        " " (outcome(manifest))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How many expectations hold.
+fn outcome(manifest: &Manifest) -> Markup {
+    let all = manifest.verdicts.len();
+    let held = manifest.verdicts.iter().filter(|it| it.holds).count();
+    html! {
+        @if all > 0 {
+            @let class = if held == all { "good" } else { "bad" };
+            span.muted { span class=(class) { (held) " of " (words::count(all, "expectation")) } " held" }
+        }
+    }
+}
+
+/// A controller's name with its colour.
+pub(super) fn controller(name: &str, ink: Ink) -> Markup {
+    let style = format!("--light:{};--dark:{}", hex(ink.light), hex(ink.dark));
+    html! { span.swatch style=(style) {} (name) }
+}
+
+impl Frame {
+    fn section(&self, section: &Section) -> Result<Markup> {
+        let manifest = &section.manifest;
+        let seeds = words::count(manifest.seeds.len(), "seed");
+        let thesis = match &section.thesis {
+            Some(thesis) => self.thesis(section, thesis)?,
+            None => html! {},
+        };
+        Ok(html! {
+            section id=(words::slug(&manifest.plan)) {
+                @if !self.alone { h2 { (manifest.title) } }
+                @for paragraph in manifest.description.split("\n\n") { p { (paragraph) } }
+                pre { (manifest.command) }
+                p.note {
+                    (seeds) ", backend " (manifest.backend) ", " (manifest.versions) ", plan " (manifest.plan_hash)
+                    @if section.failures > 0 {
+                        ". " span.bad { (words::count(section.failures, "flow")) " ended before their time" }
+                    }
+                }
+                (expectations(&manifest.verdicts))
+                (thesis)
+                (self.metrics(section)?)
+                @if !section.distributions.is_empty() {
+                    h3 { "Distributions" }
+                    (self.figures(&section.distributions)?)
+                }
+                (self.scenes(section)?)
+            }
+        })
+    }
+
+    /// One table of all metrics where the controllers are all that differs;
+    /// elsewhere a table for each, the first one open.
+    fn metrics(&self, section: &Section) -> Result<Markup> {
+        let metrics = &section.metrics;
+        if metrics.iter().all(|shown| shown.table.lines.len() <= 1) {
+            let figures = metrics.iter().flat_map(|shown| &shown.figures);
+            let figures = self.figures(figures)?;
+            return Ok(html! {
+                h3 { "Means" }
+                (tables::controllers(metrics, &self.palette))
+                (figures)
+            });
+        }
+        let metrics = metrics.iter().enumerate().map(|(number, shown)| {
+            let first = number == 0;
+            let table = tables::metric(section, shown, &self.palette, first);
+            let figures = self.figures(&shown.figures)?;
+            let title = words::title(&shown.metric);
+            Ok(html! {
+                @if first {
+                    h3 { (title) }
+                    (table)
+                    (figures)
+                } @else {
+                    details { summary { (title) } (table) (figures) }
+                }
+            })
+        });
+        let metrics: Vec<Markup> = metrics.collect::<Result<_>>()?;
+        Ok(html! { @for metric in metrics { (metric) } })
+    }
+
+    fn scenes(&self, section: &Section) -> Result<Markup> {
+        let scenes = &section.scenes;
+        Ok(html! {
+            @if !scenes.shown.is_empty() {
+                h3 { "Over time" }
+                @for scene in &scenes.shown {
+                    @if !scene.title.is_empty() { h4 { (scene.title) } }
+                    (self.figures(&scene.together)?)
+                    @for (name, figures) in &scene.alone {
+                        details {
+                            summary { (controller(name, self.palette.of(name))) ": window, rates, delays" }
+                            (self.figures(figures)?)
+                        }
+                    }
+                }
+                @if scenes.left_out > 0 {
+                    p.note { (scenes.left_out) " more are in the folder " code { "series" } " of the results." }
+                }
+            }
+        })
+    }
+
+    pub(super) fn figures<'a>(
+        &self,
+        figures: impl IntoIterator<Item = &'a Figure>,
+    ) -> Result<Markup> {
+        let drawn = figures.into_iter().map(|figure| Ok((figure, svg(figure)?)));
+        let drawn: Vec<(&Figure, String)> = drawn.collect::<Result<_>>()?;
+        Ok(html! {
+            @if !drawn.is_empty() {
+                div.figures {
+                    @for (figure, picture) in drawn {
+                        figure {
+                            strong { (figure.title) }
+                            (PreEscaped(picture))
+                            figcaption {
+                                (figure.caption) " "
+                                @for kind in ["svg", "png"] {
+                                    a href={ (self.plots) "/" (figure.name) "." (kind) } { (kind.to_uppercase()) } " "
+                                }
+                                br;
+                                code { (figure.command) }
+                            }
+                        }
+                    }
+                }
+            }
+        })
+    }
+}
+
+fn expectations(verdicts: &[Verdict]) -> Markup {
+    html! {
+        @if !verdicts.is_empty() {
+            h3 { "Expected" }
+            ul { @for verdict in verdicts { li { (expectation(verdict)) } } }
+        }
+    }
+}
+
+fn expectation(verdict: &Verdict) -> Markup {
+    let digits = words::digits(&verdict.metric);
+    let all = verdict.comparisons.len();
+    let broken: Vec<_> = verdict.comparisons.iter().filter(|it| !it.holds).collect();
+    html! {
+        (verdict.expected) ": "
+        @if verdict.holds {
+            span.good { "holds" }
+            @if all > 1 { " in all " (all) " comparisons" }
+        } @else if all == 0 {
+            span.bad { "nothing was measured that could tell" }
+        } @else {
+            span.bad { "does not hold" } " in " (broken.len()) " of " (words::count(all, "comparison"))
+            ul {
+                @for it in broken {
+                    li {
+                        @if !it.row.is_empty() { (it.row) ": " }
+                        (format!("{:.digits$} against {:.digits$}", it.value, it.reference))
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Flows over time, read back.
+
+use std::path::Path;
+
+use anyhow::{ensure, Context, Result};
+
+/// A flow over time. All columns have the same length; a `None` is where there
+/// was no such thing at the moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Series {
+    /// In seconds.
+    pub(super) time: Vec<f64>,
+    columns: Vec<(String, Vec<Option<f64>>)>,
+}
+
+impl Series {
+    /// The points of a column, each times `factor`, thinned out.
+    pub(super) fn points(&self, column: &str, factor: f64) -> Vec<(f64, f64)> {
+        let values = self.columns.iter().find(|(name, _)| name == column);
+        let values = values.map_or(&[][..], |(_, values)| values);
+        let points = self.time.iter().zip(values);
+        let points = points.filter_map(|(time, value)| Some((*time, (*value)? * factor)));
+        thinned(points.collect())
+    }
+
+    /// What is in a column.
+    pub(super) fn values(&self, column: &str) -> Vec<f64> {
+        let values = self.columns.iter().find(|(name, _)| name == column);
+        values.map_or(Vec::new(), |(_, values)| {
+            values.iter().copied().flatten().collect()
+        })
+    }
+
+    /// How fast a column that counts has grown, a second, in each of so many
+    /// equal parts of the time.
+    pub(super) fn growth(&self, column: &str, parts: usize, factor: f64) -> Vec<(f64, f64)> {
+        let points: Vec<(f64, f64)> = {
+            let values = self.columns.iter().find(|(name, _)| name == column);
+            let values = values.map_or(&[][..], |(_, values)| values);
+            let points = self.time.iter().zip(values);
+            points
+                .filter_map(|(time, value)| Some((*time, (*value)?)))
+                .collect()
+        };
+        let Some((first, last)) = points.first().zip(points.last()) else {
+            return Vec::new();
+        };
+        let long = (last.0 - first.0) / parts as f64;
+        let mut growth = Vec::new();
+        let mut before = *first;
+        for point in &points[1..] {
+            // Half a sample early is in time.
+            if point.0 - before.0 >= long * 0.999 && long > 0.0 {
+                let rate = (point.1 - before.1) / (point.0 - before.0) * factor;
+                growth.push(((point.0 + before.0) / 2.0, rate));
+                before = *point;
+            }
+        }
+        growth
+    }
+}
+
+/// More points than a plot has room for: of each part of the time the lowest
+/// and the highest stay, in their order.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    const PARTS: usize = 300;
+    if points.len() <= 2 * PARTS {
+        return points;
+    }
+    let parts = points.chunks(points.len().div_ceil(PARTS));
+    let extremes = parts.flat_map(|part| {
+        let by = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let low = part.iter().min_by(by).copied();
+        let high = part.iter().max_by(by).copied();
+        let mut both: Vec<(f64, f64)> = low.into_iter().chain(high).collect();
+        both.sort_by(|a, b| a.0.total_cmp(&b.0));
+        both.dedup();
+        both
+    });
+    extremes.collect()
+}
+
+/// The flows of a run, in their order.
+///
+/// # Errors
+///
+/// A file that is not there or not of this kind, with its place.
+pub(super) fn read(path: &Path) -> Result<Vec<Series>> {
+    let file = path.display();
+    let mut reader =
+        csv::Reader::from_path(path).with_context(|| format!("cannot read the series {file}"))?;
+    let heads = reader.headers().with_context(|| file.to_string())?.clone();
+    let place = |name: &str| heads.iter().position(|head| head == name);
+    let (flow, time) = place("flow")
+        .zip(place("seconds"))
+        .with_context(|| format!("{file} has no columns `flow` and `seconds`: it is no series"))?;
+    let mut flows: Vec<Series> = Vec::new();
+    for record in reader.records() {
+        let record = record.with_context(|| file.to_string())?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let number = |cell: usize| {
+            record[cell].parse::<f64>().with_context(|| {
+                let (text, head) = (&record[cell], &heads[cell]);
+                format!("{file}, line {line}: `{head}` is `{text}`, no number")
+            })
+        };
+        let index = number(flow)? as usize;
+        ensure!(
+            index <= flows.len(),
+            "{file}, line {line}: flow {index} is out of order"
+        );
+        if index == flows.len() {
+            flows.push(Series::default());
+        }
+        let series = &mut flows[index];
+        series.time.push(number(time)?);
+        let mut columns = (0..heads.len()).filter(|cell| *cell != flow && *cell != time);
+        if series.columns.is_empty() {
+            let names = columns
+                .clone()
+                .map(|cell| (heads[cell].to_owned(), Vec::new()));
+            series.columns = names.collect();
+        }
+        for (_, values) in &mut series.columns {
+            let cell = columns.next().context("a column for each head")?;
+            // Controllers' names are no numbers, and are in the rows.
+            let value = record[cell].parse().ok();
+            values.push(value);
+        }
+    }
+    Ok(flows)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn written(text: &str) -> Result<Vec<Series>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.csv");
+        fs::write(&path, text).unwrap();
+        read(&path)
+    }
+
+    #[test]
+    fn flows_come_back_with_their_columns() {
+        let text = "flow,cc,seconds,cwnd_bytes,body_bytes\n0,a,1,1000,0\n0,a,2,,500\n\
+                    0,a,3,3000,1500\n1,b,1,7,0\n";
+        let flows = written(text).unwrap();
+        assert_eq!(flows.len(), 2);
+        assert_eq!(
+            flows[0].points("cwnd_bytes", 1e-3),
+            [(1.0, 1.0), (3.0, 3.0)]
+        );
+        assert_eq!(
+            flows[0].growth("body_bytes", 2, 8.0),
+            [(1.5, 4000.0), (2.5, 8000.0)]
+        );
+        assert_eq!(flows[0].points("rtt_ms", 1.0), []);
+        assert_eq!(flows[1].values("cwnd_bytes"), [7.0]);
+    }
+
+    #[test]
+    fn what_is_no_series_is_refused_with_its_place() {
+        let error = |text: &str| format!("{:#}", written(text).unwrap_err());
+        assert!(error("a,b\n1,2\n").contains("no columns `flow` and `seconds`"));
+        assert!(error("flow,seconds\n0,soon\n").contains("line 2: `seconds` is `soon`"));
+        assert!(error("flow,seconds\n3,1\n").contains("out of order"));
+        assert!(error("flow,seconds\n0\n").contains("run.csv"));
+    }
+
+    #[test]
+    fn what_is_thinned_out_keeps_its_extremes() {
+        let mut points: Vec<(f64, f64)> = (0..5000).map(|n| (f64::from(n), 1.0)).collect();
+        points[1234].1 = 9.0;
+        points[4321].1 = -9.0;
+        let thin = thinned(points.clone());
+        assert!(thin.len() <= 600);
+        assert!(thin.contains(&points[1234]) && thin.contains(&points[4321]));
+        assert!(thin.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

@@ -1,0 +1,228 @@
+//! The thesis's tables on the page.
+
+use anyhow::Result;
+use maud::{html, Markup};
+
+use super::page::{controller, Frame};
+use super::section::Section;
+use super::thesis::{Reading, Row, Thesis, Verdict, ORDERS};
+use super::{tables, words};
+use crate::results::Order;
+
+impl Frame {
+    pub(super) fn thesis(&self, section: &Section, thesis: &Thesis) -> Result<Markup> {
+        let readings = thesis.readings.iter().map(|reading| {
+            Ok(html! {
+                h3 { "Printed and measured: " (reading.name) }
+                (side_by_side(section, thesis, reading))
+                (self.figures(&reading.figures)?)
+                h4 { "Whether the order holds: " (reading.name) }
+                (self.orders(reading))
+            })
+        });
+        let readings: Vec<Markup> = readings.collect::<Result<_>>()?;
+        Ok(html! { @for reading in readings { (reading) } })
+    }
+
+    /// Row by row: the ratio with its interval, and what follows of it.
+    fn orders(&self, reading: &Reading) -> Markup {
+        let pairs: Vec<_> = pairs(reading);
+        html! {
+            div.scroll {
+                table {
+                    thead {
+                        tr {
+                            th { "row" }
+                            @for (above, below) in &pairs {
+                                th {
+                                    (controller(above, self.palette.of(above))) " / "
+                                    (controller(below, self.palette.of(below)))
+                                }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in &reading.rows {
+                            tr {
+                                th { (row.name) }
+                                @for verdict in &row.orders { td { (decided(verdict)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The pairs that a reading's rows have all.
+fn pairs(reading: &Reading) -> Vec<(&'static str, &'static str)> {
+    let first = reading.rows.first();
+    first.map_or(Vec::new(), |row| {
+        row.orders.iter().map(|it| it.pair).collect()
+    })
+}
+
+fn decided(verdict: &Verdict) -> Markup {
+    let (class, word) = match verdict.order {
+        Order::Above => ("good", "holds"),
+        Order::Undecided => ("open", "undecided"),
+        Order::Below => ("bad", "reversed"),
+    };
+    html! {
+        @if let Some(ratio) = &verdict.ratio { (words::ratio(ratio)) " " }
+        span class=(class) { (word) }
+    }
+}
+
+fn side_by_side(section: &Section, thesis: &Thesis, reading: &Reading) -> Markup {
+    let (names, settings) = &section.settings;
+    html! {
+        div.scroll {
+            table {
+                thead {
+                    tr {
+                        th rowspan="2" { "row" }
+                        @for name in names { th.l rowspan="2" { (name) } }
+                        th colspan="3" { "printed, MB of 400-byte packets" }
+                        th colspan="3" { "measured, " (words::title(&thesis.metric)) }
+                        th colspan="2" { "PETRA / TCPW" }
+                        th colspan="2" { "PETRA / NewReno" }
+                    }
+                    tr {
+                        @for name in ["PETRA", "TCPW", "NewReno", "mechanism", "westwood", "reno"] { th { (name) } }
+                        @for _ in 0..2 { th { "printed" } th { "measured" } }
+                    }
+                }
+                tbody {
+                    @for row in &reading.rows {
+                        tr {
+                            th { (row.name) }
+                            @for value in &settings[row.line] { td.l { (value) } }
+                            @for value in row.printed { td.ref { (format!("{value:.2}")) } }
+                            @for cell in &row.measured { td { (tables::mean(&thesis.metric, cell.as_ref(), false)) } }
+                            @for (printed, measured) in row.ratios() {
+                                td.ref { (format!("{printed:.2}")) }
+                                td { @if let Some(measured) = measured { (words::ratio(&measured)) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A row with the plan that it is in.
+type Placed<'a> = (&'a Section, &'a Row);
+
+/// Over all tables of the thesis: how often the order holds, and where it does
+/// not. Nothing where there are none.
+pub(super) fn summary(sections: &[Section]) -> Markup {
+    let mut readings: Vec<(&str, Vec<Placed>)> = Vec::new();
+    for section in sections {
+        for reading in section.thesis.iter().flat_map(|thesis| &thesis.readings) {
+            let rows = reading.rows.iter().map(|row| (section, row));
+            match readings.iter_mut().find(|(name, _)| *name == reading.name) {
+                Some((_, all)) => all.extend(rows),
+                None => readings.push((&reading.name, rows.collect())),
+            }
+        }
+    }
+    html! {
+        @if !readings.is_empty() {
+            section id="thesis" {
+                h2 { "The thesis's tables: does the order hold?" }
+                p {
+                    "Each row asks whether one controller received more than another. It is decided where the \
+                     difference of the means exceeds its 95 % interval (Welch), and undecided elsewhere. "
+                    code { "mechanism" } " is the one mechanism that the table measured, over its base."
+                }
+                @for (name, rows) in &readings {
+                    h3 { (name) ", " (words::count(rows.len(), "row")) }
+                    (counts(rows))
+                    (exceptions(rows))
+                }
+            }
+        }
+    }
+}
+
+fn verdicts<'a>(rows: &'a [Placed]) -> impl Iterator<Item = (&'a Section, &'a Row, &'a Verdict)> {
+    rows.iter()
+        .flat_map(|(section, row)| row.orders.iter().map(|it| (*section, *row, it)))
+}
+
+fn counts(rows: &[Placed]) -> Markup {
+    let count = |pair, order| {
+        let of = |(_, _, it): &(&Section, &Row, &Verdict)| it.pair == pair && it.order == order;
+        verdicts(rows).filter(of).count()
+    };
+    html! {
+        div.scroll {
+            table {
+                thead { tr { th { "above" } th { "holds" } th { "undecided" } th { "reversed" } } }
+                tbody {
+                    @for pair in ORDERS {
+                        @let [holds, open, reversed] =
+                            [Order::Above, Order::Undecided, Order::Below].map(|order| count(pair, order));
+                        tr {
+                            th { (pair.0) " over " (pair.1) }
+                            td { span.good { (holds) } }
+                            td { (open) }
+                            td { span.bad[reversed > 0] { (reversed) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Every row that has an order reversed, with what may explain it.
+fn exceptions(rows: &[Placed]) -> Markup {
+    let reversed: Vec<_> = verdicts(rows)
+        .filter(|(_, _, it)| it.order == Order::Below)
+        .collect();
+    let heads = reversed
+        .first()
+        .map_or(&[][..], |(_, _, it)| &it.circumstances);
+    html! {
+        @if reversed.is_empty() {
+            p.note { "No order is reversed in any row." }
+        } @else {
+            details open[reversed.len() <= 12] {
+                summary { (words::count(reversed.len(), "exception")) }
+                div.scroll {
+                    table {
+                        thead {
+                            tr {
+                                th { "row" } th.l { "reversed" } th { "ratio" }
+                                @for (name, _) in heads { th { (words::title(name)) } }
+                            }
+                        }
+                        tbody {
+                            @for (section, row, verdict) in &reversed {
+                                tr {
+                                    th { a href={ "#" (words::slug(&section.manifest.plan)) } { (section.manifest.plan) } " " (row.name) }
+                                    td.l { (verdict.pair.0) " / " (verdict.pair.1) }
+                                    td { @if let Some(ratio) = &verdict.ratio { (words::ratio(ratio)) } }
+                                    @for (name, both) in &verdict.circumstances {
+                                        td { (against(name, both)) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `0.987 | 0.991`: of the one and of the other.
+fn against(name: &str, both: &[Option<f64>; 2]) -> String {
+    let digits = words::digits(name);
+    let text = |value: &Option<f64>| value.map_or("–".to_owned(), |it| format!("{it:.digits$}"));
+    both.iter().map(text).collect::<Vec<_>>().join(" | ")
+}

@@ -1,0 +1,83 @@
+//! Names and numbers for people.
+
+use crate::results::{metric, Estimate, Summary};
+
+/// The digits of a metric's numbers.
+pub(crate) fn digits(name: &str) -> usize {
+    metric(name).map_or(3, |metric| metric.digits)
+}
+
+/// A metric's title with its unit.
+pub(crate) fn title(name: &str) -> String {
+    match metric(name) {
+        Some(metric) if metric.unit.is_empty() => metric.title.to_owned(),
+        Some(metric) => format!("{}, {}", metric.title, metric.unit),
+        None => name.to_owned(),
+    }
+}
+
+/// `9.300 ± 0.018`.
+pub(crate) fn mean(summary: &Summary, digits: usize) -> String {
+    match summary.interval {
+        None => format!("{:.digits$}", summary.mean),
+        Some(interval) => format!("{:.digits$} ± {interval:.digits$}", summary.mean),
+    }
+}
+
+/// `1.22 [1.18, 1.27]`.
+pub(crate) fn ratio(estimate: &Estimate) -> String {
+    let digits = if estimate.value < 10.0 { 2 } else { 1 };
+    match estimate.interval {
+        None => format!("{:.digits$}", estimate.value),
+        Some((low, high)) => {
+            format!(
+                "{:.digits$} [{low:.digits$}, {high:.digits$}]",
+                estimate.value
+            )
+        }
+    }
+}
+
+/// `1 seed`, `3 seeds`.
+pub(crate) fn count(number: usize, one: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {one}{plural}")
+}
+
+/// Part of a file's name: letters, digits and points, with `-` between.
+pub(crate) fn slug(text: &str) -> String {
+    let keep = |c: char| c.is_ascii_alphanumeric() || c == '.';
+    let words = text.split(|c| !keep(c)).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
+    words.join("-").trim_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slug_is_a_safe_part_of_a_name() {
+        assert_eq!(
+            slug("row 1, reading packet-scaled"),
+            "row-1-reading-packet-scaled"
+        );
+        assert_eq!(slug("../a/<b>\u{e9}\"c"), "a-b-c");
+    }
+
+    #[test]
+    fn numbers_have_their_intervals() {
+        let summary = Summary::new(&[1.0, 1.1, 0.9]).unwrap();
+        assert_eq!(mean(&summary, 2), "1.00 ± 0.25");
+        assert_eq!(mean(&Summary::new(&[1.0]).unwrap(), 2), "1.00");
+        let estimate = Estimate {
+            value: 1.22,
+            interval: Some((1.178, 1.27)),
+        };
+        assert_eq!(ratio(&estimate), "1.22 [1.18, 1.27]");
+        assert_eq!(
+            (count(1, "seed"), count(0, "row")),
+            ("1 seed".into(), "0 rows".into())
+        );
+    }
+}
