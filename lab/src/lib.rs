@@ -5,5 +5,6 @@ pub mod demo;
 pub mod entropy;
 pub mod link;
 pub mod netem;
+pub mod qlog;
 pub mod sim;
 pub mod units;

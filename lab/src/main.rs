@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use petra_lab::{demo, netem, sim};
+use petra_lab::{demo, netem, qlog, sim};
 
 /// PETRA and its rivals on links, real and simulated.
 #[derive(Parser)]
@@ -19,6 +19,7 @@ enum Command {
     Sim(sim::Sim),
     Netem(netem::Netem),
     Demo(demo::Demo),
+    Qlog(qlog::Qlog),
     /// Within a sandbox: do its job.
     #[command(hide = true)]
     Inside {
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Sim(sim) => sim.execute(),
         Command::Netem(netem) => netem.execute(),
         Command::Demo(demo) => demo.execute(),
+        Command::Qlog(qlog) => qlog.execute(),
         Command::Inside { folder } => netem::inside(&folder),
         Command::Boot { folder, .. } => netem::boot(&folder).map(|never| match never {}),
     };
