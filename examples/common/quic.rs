@@ -197,8 +197,12 @@ impl LogFile {
 impl Write for LogFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.attempt(|log| {
-            log.raw.as_mut().map_or(Ok(()), |file| file.write_all(bytes))?;
-            log.copy.as_mut().map_or(Ok(()), |copy| copy.write_all(bytes))
+            log.raw
+                .as_mut()
+                .map_or(Ok(()), |file| file.write_all(bytes))?;
+            log.copy
+                .as_mut()
+                .map_or(Ok(()), |copy| copy.write_all(bytes))
         });
         Ok(bytes.len())
     }

@@ -138,8 +138,7 @@ struct Outline<'a> {
 impl<'a> Event<'a> {
     pub(crate) fn parse(record: &Record<'a>) -> Result<Self, Error> {
         let text = record.utf8()?;
-        let outline: Outline =
-            serde_json::from_str(text).map_err(|error| record.wrong(&error))?;
+        let outline: Outline = serde_json::from_str(text).map_err(|error| record.wrong(&error))?;
         let time_text = outline.time.get();
         let time: f64 =
             serde_json::from_str(time_text).map_err(|_| record.wrong(&"`time` is no number"))?;
@@ -296,7 +295,9 @@ impl<'de> Deserialize<'de> for AckRange {
                     .ok_or_else(|| A::Error::invalid_length(0, &self))?;
                 let last = seq.next_element()?.unwrap_or(first);
                 if last < first {
-                    return Err(A::Error::custom("a range of packet numbers ends before it begins"));
+                    return Err(A::Error::custom(
+                        "a range of packet numbers ends before it begins",
+                    ));
                 }
                 Ok(AckRange { first, last })
             }

@@ -36,7 +36,8 @@ impl Header {
             (None, Some(schema)) if schema.starts_with(SEQUENTIAL) => {}
             (None, Some(schema)) => return Err(unknown("file_schema", schema, SEQUENTIAL)),
             (None, None) => {
-                let reason = "it has neither `file_schema`, as quiche writes it, nor `qlog_version`";
+                let reason =
+                    "it has neither `file_schema`, as quiche writes it, nor `qlog_version`";
                 return Err(Error::Header(reason.to_owned()));
             }
         }
@@ -81,7 +82,10 @@ impl Header {
     /// quotes.
     pub(crate) fn for_qvis(&self, losses: &str) -> String {
         let empty = Value::String(String::new());
-        let mut trace = self.fields["trace"].as_object().cloned().unwrap_or_default();
+        let mut trace = self.fields["trace"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
         trace.remove("event_schemas");
         let common = trace.get("common_fields").and_then(Value::as_object);
         let mut common = common.cloned().unwrap_or_default();

@@ -26,7 +26,9 @@ mod slim;
 pub mod stats;
 
 pub use error::Error;
-pub use event::{AckRange, Event, Fields, Frame, Kind, Packet, PacketHeader, RawInfo, Space, Trace};
+pub use event::{
+    AckRange, Event, Fields, Frame, Kind, Packet, PacketHeader, RawInfo, Space, Trace,
+};
 pub use header::Header;
 pub use live::Live;
 pub use records::{Record, Records, LONGEST_RECORD};

@@ -162,7 +162,9 @@ impl Losses {
     /// The lowest packet of the space where the loss must have been.
     fn lowest(&mut self) -> Option<Lost> {
         let latest = self.acked;
-        let others = (0..self.spaces.len()).rev().filter(|space| *space != latest);
+        let others = (0..self.spaces.len())
+            .rev()
+            .filter(|space| *space != latest);
         let mut spaces = std::iter::once(latest).chain(others);
         let space = spaces.find(|space| self.spaces[*space].could_be_lost())?;
         self.spaces[space].lose_lowest()

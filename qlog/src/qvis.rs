@@ -99,7 +99,11 @@ pub enum Detail {
 ///
 /// When the trace is broken before its last record, or the output cannot be
 /// written. What was written by then is no whole trace.
-pub fn rewrite(input: impl Read, output: impl Write + Seek, detail: &Detail) -> Result<Summary, Error> {
+pub fn rewrite(
+    input: impl Read,
+    output: impl Write + Seek,
+    detail: &Detail,
+) -> Result<Summary, Error> {
     let mut trace = Trace::open(input)?;
     let mut copy = Copy::new(output, trace.header(), detail)?;
     while let Some(event) = trace.next_event()? {
@@ -252,8 +256,11 @@ impl Rewriter {
             self.time_text.clear();
             self.time_text.push_str(event.time_text);
         } else {
-            self.edits
-                .replace(event.position(event.time_text), event.time_text.len(), &self.time_text);
+            self.edits.replace(
+                event.position(event.time_text),
+                event.time_text.len(),
+                &self.time_text,
+            );
         }
         if let Some(slim) = &mut self.slim {
             slim.go_on(self.time, &self.time_text, out);
@@ -313,8 +320,7 @@ impl Rewriter {
 
     fn metrics(&mut self, event: &Event, out: &mut Vec<u8>) -> Result<(), Error> {
         let mut metrics: Fields = event.read()?;
-        self.losses
-            .on_metrics(&metrics, self.time, &mut self.lost);
+        self.losses.on_metrics(&metrics, self.time, &mut self.lost);
         for lost in self.lost.drain(..) {
             if let Some(slim) = &mut self.slim {
                 slim.lost(lost.packet_type, lost.number);
@@ -342,8 +348,7 @@ impl Rewriter {
                 out,
                 format_args!(
                     "{{\"time\":{},\"name\":\"recovery:metrics_updated\",\"data\":{}}}",
-                    self.time_text,
-                    metrics
+                    self.time_text, metrics
                 ),
             );
         }
@@ -376,11 +381,18 @@ impl Name {
             Some(("quic", event)) => match event {
                 "recovery_metrics_updated" => (name.len(), "recovery:metrics_updated"),
                 "recovery_parameters_set" => (name.len(), "recovery:parameters_set"),
-                "packet_lost" | "congestion_state_updated" | "timer_updated"
+                "packet_lost"
+                | "congestion_state_updated"
+                | "timer_updated"
                 | "marked_for_retransmit" => (4, "recovery"),
-                "server_listening" | "connection_started" | "connection_closed"
-                | "connection_id_updated" | "connection_state_updated" | "spin_bit_updated"
-                | "mtu_updated" | "path_assigned" => (4, "connectivity"),
+                "server_listening"
+                | "connection_started"
+                | "connection_closed"
+                | "connection_id_updated"
+                | "connection_state_updated"
+                | "spin_bit_updated"
+                | "mtu_updated"
+                | "path_assigned" => (4, "connectivity"),
                 "key_updated" | "key_discarded" => (4, "security"),
                 _ => (4, "transport"),
             },

@@ -24,7 +24,7 @@ const WIDTHS: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
 /// are none.
 const MOST_OUTSTANDING: usize = 1 << 18;
 
-/// What qvis draws of the metrics.
+/// What qvis draws of the metrics, the congestion window first.
 const DRAWN: [&str; 5] = [
     "congestion_window",
     "bytes_in_flight",
@@ -32,6 +32,8 @@ const DRAWN: [&str; 5] = [
     "smoothed_rtt",
     "latest_rtt",
 ];
+
+const WINDOW: usize = 0;
 
 /// A trace that has been made to fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,7 +88,10 @@ pub fn fit(
         };
         let last_chance = width_ms == WIDTHS[WIDTHS.len() - 1];
         scratch.rewind().map_err(Error::Write)?;
-        output.rewind().and_then(|()| output.set_len(0)).map_err(Error::Write)?;
+        output
+            .rewind()
+            .and_then(|()| output.set_len(0))
+            .map_err(Error::Write)?;
         let mut trace = Trace::open(&*scratch)?;
         let mut copy = Copy::with(&*output, trace.header(), Rewriter::new(Some(slim)))?;
         while let Some(event) = trace.next_event()? {
@@ -150,7 +155,10 @@ impl Slim {
     pub(crate) fn go_on(&mut self, time: f64, text: &str, out: &mut Vec<u8>) {
         for here in [0, 1] {
             let run = &self.directions[here].run;
-            if run.as_ref().is_some_and(|run| time - run.since >= self.width) {
+            if run
+                .as_ref()
+                .is_some_and(|run| time - run.since >= self.width)
+            {
                 self.end_run(here, out);
             }
         }
@@ -167,12 +175,20 @@ impl Slim {
         };
         let here = usize::from(event.kind != Kind::Sent);
         let length = packet.raw.and_then(|raw| raw.length).unwrap_or_default();
-        let limits = || packet.frames.iter().flatten().filter(|frame| raises_limit(frame));
+        let limits = || {
+            packet
+                .frames
+                .iter()
+                .flatten()
+                .filter(|frame| raises_limit(frame))
+        };
         let alone = self.width == 0.0
             || limits().next().is_some()
             || (here == SENT && self.lost.contains(&(space, number)));
         let run = &self.directions[here].run;
-        let other_type = run.as_ref().is_some_and(|run| run.packet_type != header.packet_type);
+        let other_type = run
+            .as_ref()
+            .is_some_and(|run| run.packet_type != header.packet_type);
         if alone || other_type {
             self.end_run(here, out);
         }
@@ -181,7 +197,15 @@ impl Slim {
             for frame in limits() {
                 frames.limit(frame);
             }
-            self.write(here, header.packet_type, space, number, length, &frames, out);
+            self.write(
+                here,
+                header.packet_type,
+                space,
+                number,
+                length,
+                &frames,
+                out,
+            );
             return;
         }
         let run = self.directions[here].run.get_or_insert_with(|| Run {
@@ -216,20 +240,20 @@ impl Slim {
     }
 
     pub(crate) fn metrics(&mut self, metrics: &Fields, out: &mut Vec<u8>) {
-        let mut window_changed = false;
         for ((latest, waits), name) in self.latest.iter_mut().zip(DRAWN) {
             if let Some(value) = metrics.get(name) {
                 latest.clear();
                 latest.push_str(value);
                 *waits = true;
-                window_changed |= name == DRAWN[0];
             }
         }
         let counts = metrics.get("cf_lost_packets");
         let every = self.width.max(METRICS_EVERY);
-        let due = self.metrics_at.is_none_or(|at| self.now - at >= every);
-        if due || window_changed || counts.is_some() {
-            self.write_metrics(counts, out);
+        if self.metrics_at.is_none_or(|at| self.now - at >= every) || counts.is_some() {
+            self.metrics_at = Some(self.now);
+            self.write_metrics(DRAWN.len(), counts, out);
+        } else {
+            self.write_metrics(WINDOW + 1, None, out);
         }
     }
 
@@ -237,7 +261,7 @@ impl Slim {
     pub(crate) fn finish(&mut self, out: &mut Vec<u8>) -> HashSet<(Space, u64)> {
         self.end_run(0, out);
         self.end_run(1, out);
-        self.write_metrics(None, out);
+        self.write_metrics(DRAWN.len(), None, out);
         std::mem::take(&mut self.lost)
     }
 
@@ -246,7 +270,15 @@ impl Slim {
             return;
         };
         let frames = self.acknowledge(here, run.space, run.acked.iter().copied(), out);
-        self.write(here, &run.packet_type, run.space, run.last, run.length, &frames, out);
+        self.write(
+            here,
+            &run.packet_type,
+            run.space,
+            run.last,
+            run.length,
+            &frames,
+            out,
+        );
     }
 
     /// The frame that acknowledges what stays of the other direction.
@@ -262,7 +294,9 @@ impl Slim {
         for range in ranges {
             let run = &self.directions[1 - here].run;
             if run.as_ref().is_some_and(|run| {
-                run.space == space && run.acked.is_empty() && (range.first..=range.last).contains(&run.last)
+                run.space == space
+                    && run.acked.is_empty()
+                    && (range.first..=range.last).contains(&run.last)
             }) {
                 self.end_run(1 - here, out);
             }
@@ -304,9 +338,13 @@ impl Slim {
         );
     }
 
-    fn write_metrics(&mut self, counts: Option<&str>, out: &mut Vec<u8>) {
-        let waiting = self.latest.iter().zip(DRAWN).filter(|((_, waits), _)| *waits);
-        let mut fields: Vec<_> = waiting
+    /// Writes what waits among the first so many of what is drawn.
+    fn write_metrics(&mut self, first: usize, counts: Option<&str>, out: &mut Vec<u8>) {
+        let latest = &mut self.latest[..first];
+        let mut fields: Vec<_> = latest
+            .iter()
+            .zip(DRAWN)
+            .filter(|((_, waits), _)| *waits)
             .map(|((value, _), name)| (name, value.as_str()))
             .collect();
         fields.extend(counts.map(|counts| ("cf_lost_packets", counts)));
@@ -321,10 +359,9 @@ impl Slim {
                 Fields(fields)
             ),
         );
-        for (_, waits) in &mut self.latest {
+        for (_, waits) in latest {
             *waits = false;
         }
-        self.metrics_at = Some(self.now);
     }
 }
 
@@ -342,7 +379,8 @@ impl Frames {
         if numbers.is_empty() {
             return;
         }
-        self.0.push_str("{\"frame_type\":\"ack\",\"acked_ranges\":[");
+        self.0
+            .push_str("{\"frame_type\":\"ack\",\"acked_ranges\":[");
         for (i, run) in numbers.chunk_by(|one, next| one + 1 == *next).enumerate() {
             let comma = if i > 0 { "," } else { "" };
             // To a String it cannot fail.

@@ -76,7 +76,13 @@ impl Percentiles {
     fn of_sorted(sorted: &[f64]) -> Option<Self> {
         let max = *sorted.last()?;
         let [p5, p50, p95, p99] = [0.05, 0.5, 0.95, 0.99].map(|share| quantile(sorted, share));
-        Some(Percentiles { p5, p50, p95, p99, max })
+        Some(Percentiles {
+            p5,
+            p50,
+            p95,
+            p99,
+            max,
+        })
     }
 
     /// Of values that count as much as their weight says.
@@ -92,7 +98,13 @@ impl Percentiles {
             });
             found.map_or(max, |(value, _)| *value)
         });
-        Some(Percentiles { p5, p50, p95, p99, max })
+        Some(Percentiles {
+            p5,
+            p50,
+            p95,
+            p99,
+            max,
+        })
     }
 }
 
@@ -201,7 +213,10 @@ impl Reading {
             self.reason = Some(reason.to_owned());
         }
         if let Some(reductions) = metrics.number("petra_reductions") {
-            let before = self.reductions.replace(reductions as u64).unwrap_or_default();
+            let before = self
+                .reductions
+                .replace(reductions as u64)
+                .unwrap_or_default();
             let more = (reductions as u64).saturating_sub(before);
             if more > 0 {
                 let reason = self.reason.clone().unwrap_or_else(|| "unknown".to_owned());

@@ -103,10 +103,9 @@ mod tests {
 
     /// A qlog with an RTT sample of 90, 91, ... 109 ms after each packet.
     fn log() -> String {
-        let mut log =
-            "\u{1e}{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\",\
+        let mut log = "\u{1e}{\"file_schema\":\"urn:ietf:params:qlog:file:sequential\",\
              \"serialization_format\":\"JSON-SEQ\",\"trace\":{}}\n"
-                .to_owned();
+            .to_owned();
         for i in 0..20 {
             log += &format!(
                 "\u{1e}{{\"time\":{i}.5,\"name\":\"quic:packet_sent\",\"data\":{{\"header\":\

@@ -59,6 +59,8 @@ impl Output {
 }
 
 fn folder(target: &Path) -> &Path {
-    let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let folder = target
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }

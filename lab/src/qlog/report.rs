@@ -26,7 +26,10 @@ impl End {
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self.0 {
-            Some(record) => write!(f, "warning: it breaks off in record {record}, which is left out"),
+            Some(record) => write!(
+                f,
+                "warning: it breaks off in record {record}, which is left out"
+            ),
             None => write!(f, "warning: the end of the compressed file is missing"),
         }
     }
@@ -48,7 +51,10 @@ impl fmt::Display for Written<'_> {
             (logged, 0) => write!(f, ", {logged} lost packets as logged")?,
             (0, inferred) => write!(f, ", {inferred} lost packets inferred")?,
             (logged, inferred) => {
-                write!(f, ", {logged} lost packets as logged and {inferred} inferred")?;
+                write!(
+                    f,
+                    ", {logged} lost packets as logged and {inferred} inferred"
+                )?;
             }
         }
         if let Some(counted) = summary.counted {
@@ -71,7 +77,11 @@ impl fmt::Display for Checked<'_> {
             true => "right, for qvis",
             false => "right, a raw trace, which qvis does not open",
         };
-        write!(f, "{kind}: {} events, {} packets sent, ", report.events, report.sent)?;
+        write!(
+            f,
+            "{kind}: {} events, {} packets sent, ",
+            report.events, report.sent
+        )?;
         match report.counted {
             Some(counted) => write!(f, "{} of {counted} losses logged", report.lost)?,
             None => write!(f, "{} losses logged, not counted", report.lost)?,
@@ -93,11 +103,19 @@ impl fmt::Display for Figures<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let stats = self.0;
         let whose = stats.vantage_point.as_deref().unwrap_or("unknown");
-        writeln!(f, "  {:<12}{whose}, {:.3} s, {} events", "trace", stats.seconds, stats.events)?;
+        writeln!(
+            f,
+            "  {:<12}{whose}, {:.3} s, {} events",
+            "trace", stats.seconds, stats.events
+        )?;
         traffic(f, "sent", &stats.sent)?;
         traffic(f, "received", &stats.received)?;
         let share = 100.0 * stats.packets_lost as f64 / stats.sent.packets.max(1) as f64;
-        writeln!(f, "  {:<12}{} packets, {share:.2} % of those sent", "lost", stats.packets_lost)?;
+        writeln!(
+            f,
+            "  {:<12}{} packets, {share:.2} % of those sent",
+            "lost", stats.packets_lost
+        )?;
         percentiles(f, "rtt", "ms", 1.0, stats.rtt_ms)?;
         percentiles(f, "window", "kB", 1e-3, stats.window_bytes)?;
         let reductions: Vec<_> = stats
@@ -136,7 +154,14 @@ fn percentiles(
     scale: f64,
     values: Option<Percentiles>,
 ) -> fmt::Result {
-    let Some(Percentiles { p5, p50, p95, p99, max }) = values else {
+    let Some(Percentiles {
+        p5,
+        p50,
+        p95,
+        p99,
+        max,
+    }) = values
+    else {
         return writeln!(f, "  {name:<12}none");
     };
     let [p5, p50, p95, p99, max] = [p5, p50, p95, p99, max].map(|value| value * scale);

@@ -52,7 +52,10 @@ type Panel<'a, B> = ChartContext<'a, B, Cartesian2d<RangedCoordf64, RangedCoordf
 /// When plotters has one.
 pub(super) fn svg(traces: &[Curves], size: (u32, u32)) -> Result<String> {
     let mut text = String::new();
-    draw(traces, &SVGBackend::with_string(&mut text, size).into_drawing_area())?;
+    draw(
+        traces,
+        &SVGBackend::with_string(&mut text, size).into_drawing_area(),
+    )?;
     Ok(text)
 }
 
@@ -117,13 +120,26 @@ where
     let end = traces.iter().map(|trace| trace.end).fold(0.0, f64::max);
     window(traces, &areas[0], end)?;
     if has_rates {
-        panel(traces, &areas[1], end, "rate, Mbit/s", &rates, |_, _| Ok(()))?;
+        panel(
+            traces,
+            &areas[1],
+            end,
+            "rate, Mbit/s",
+            &rates,
+            |_, _| Ok(()),
+        )?;
     }
     let rtts = [
-        line("queueing: latest RTT over the least", |trace| &trace.queueing, false),
+        line(
+            "queueing: latest RTT over the least",
+            |trace| &trace.queueing,
+            false,
+        ),
         line("smoothed RTT", |trace| &trace.smoothed, false),
     ];
-    panel(traces, &areas[areas.len() - 1], end, "ms", &rtts, |_, _| Ok(()))?;
+    panel(traces, &areas[areas.len() - 1], end, "ms", &rtts, |_, _| {
+        Ok(())
+    })?;
     root.present().map_err(failed)
 }
 
@@ -162,7 +178,10 @@ where
             marks(chart, trace, top)?;
         }
         for (name, colour) in PHASES {
-            if traces.iter().any(|trace| trace.phases.iter().any(|(_, phase)| phase == name)) {
+            if traces
+                .iter()
+                .any(|trace| trace.phases.iter().any(|(_, phase)| phase == name))
+            {
                 label(chart, name, colour.filled())?;
             }
         }
@@ -237,7 +256,9 @@ where
                 ),
             };
             let strength = if line.beside { 0.45 } else { 1.0 };
-            let style = colour.mix(strength).stroke_width(if line.beside { 1 } else { 2 });
+            let style = colour
+                .mix(strength)
+                .stroke_width(if line.beside { 1 } else { 2 });
             chart
                 .draw_series(LineSeries::new(points, style))
                 .map_err(failed)?
