@@ -328,6 +328,12 @@ impl<'a> Fields<'a> {
         serde_json::from_str(self.get(name)?).ok()
     }
 
+    /// The congestion window in bytes, as text. Slim copies have it under the
+    /// shorter of the two names that qvis reads.
+    pub fn window(&self) -> Option<&'a str> {
+        self.get("congestion_window").or_else(|| self.get("cwnd"))
+    }
+
     /// How many packets have been declared lost since the last event that said
     /// so, in quiche's own field; `None` where it is not given.
     pub fn newly_lost(&self) -> Option<u64> {

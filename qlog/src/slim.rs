@@ -24,9 +24,10 @@ const WIDTHS: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
 /// are none.
 const MOST_OUTSTANDING: usize = 1 << 18;
 
-/// What qvis draws of the metrics, the congestion window first.
+/// What qvis draws of the metrics, the congestion window first. That is most of
+/// what is written, so it has the shorter of the names that qvis reads.
 const DRAWN: [&str; 5] = [
-    "congestion_window",
+    "cwnd",
     "bytes_in_flight",
     "min_rtt",
     "smoothed_rtt",
@@ -240,8 +241,10 @@ impl Slim {
     }
 
     pub(crate) fn metrics(&mut self, metrics: &Fields, out: &mut Vec<u8>) {
-        for ((latest, waits), name) in self.latest.iter_mut().zip(DRAWN) {
-            if let Some(value) = metrics.get(name) {
+        let mut values = DRAWN.map(|name| metrics.get(name));
+        values[WINDOW] = metrics.window();
+        for ((latest, waits), value) in self.latest.iter_mut().zip(values) {
+            if let Some(value) = value {
                 latest.clear();
                 latest.push_str(value);
                 *waits = true;

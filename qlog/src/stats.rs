@@ -203,7 +203,7 @@ impl Reading {
         if let Some(count) = metrics.newly_lost() {
             *self.losses.counted.get_or_insert(0) += count;
         }
-        if let Some(window) = metrics.number("congestion_window") {
+        if let Some(window) = metrics.window().and_then(|window| window.parse().ok()) {
             if let Some((before, since)) = self.window.replace((window, event.time)) {
                 self.windows.push((before, event.time - since));
                 self.shrunk += u64::from(window < before);

@@ -43,7 +43,7 @@ pub(crate) struct Contents {
     pub(crate) sent_bytes: u64,
     pub(crate) acked: Vec<(String, u64)>,
     pub(crate) lost: Vec<(String, u64)>,
-    pub(crate) windows: Vec<f64>,
+    pub(crate) windows: Vec<String>,
 }
 
 impl Contents {
@@ -54,7 +54,7 @@ impl Contents {
             match event.kind {
                 Kind::Metrics => {
                     let metrics: Fields = event.read().unwrap();
-                    contents.windows.extend(metrics.number("congestion_window"));
+                    contents.windows.extend(metrics.window().map(str::to_owned));
                 }
                 Kind::Sent | Kind::Received | Kind::Lost => {
                     let packet: Packet = event.read().unwrap();

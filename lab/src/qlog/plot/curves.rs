@@ -101,7 +101,10 @@ impl Curves {
         let kilobytes = |name| number(name).map(|bytes| (time, bytes / 1e3));
         // All of quiche's rates are in bytes per second.
         let megabits = |name| number(name).map(|rate| (time, rate * 8e-6));
-        self.window.extend(kilobytes("congestion_window"));
+        let window = metrics
+            .window()
+            .and_then(|window| window.parse::<f64>().ok());
+        self.window.extend(window.map(|bytes| (time, bytes / 1e3)));
         self.ssthresh.extend(kilobytes("ssthresh"));
         self.in_flight.extend(kilobytes("bytes_in_flight"));
         self.pacing.extend(megabits("pacing_rate"));
