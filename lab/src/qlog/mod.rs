@@ -189,5 +189,6 @@ fn name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let name = name.to_string_lossy();
     let stem = name.split(".sqlog").next().unwrap_or(&name);
+    let stem = stem.strip_suffix(".qvis").unwrap_or(stem);
     stem.to_owned()
 }
