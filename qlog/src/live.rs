@@ -22,7 +22,7 @@ pub struct Live<W: Write + Seek> {
 enum State<W: Write + Seek> {
     /// There is no header yet.
     Begin(W),
-    Copy(Copy<W>),
+    Copy(Box<Copy<W>>),
     Failed,
 }
 
@@ -68,7 +68,7 @@ impl<W: Write + Seek> Live<W> {
             state if text.is_empty() => state,
             State::Begin(output) => {
                 let header = Header::parse(record.utf8()?)?;
-                State::Copy(Copy::new(output, &header, &Detail::All)?)
+                State::Copy(Box::new(Copy::new(output, &header, &Detail::All)?))
             }
             State::Copy(mut copy) => {
                 copy.write(&Event::parse(&record)?)?;

@@ -433,13 +433,14 @@ impl Edits {
     fn apply(&mut self, text: &str, out: &mut Vec<u8>) {
         self.edits.sort_unstable_by_key(|(at, ..)| *at);
         out.push(0x1e);
+        let text = text.as_bytes();
         let mut done = 0;
         for (at, length, instead) in &self.edits {
-            out.extend_from_slice(text[done..*at].as_bytes());
+            out.extend_from_slice(&text[done..*at]);
             out.extend_from_slice(self.text[instead.clone()].as_bytes());
             done = at + length;
         }
-        out.extend_from_slice(text[done..].as_bytes());
+        out.extend_from_slice(&text[done..]);
         out.push(b'\n');
     }
 }
