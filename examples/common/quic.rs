@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use boring::ssl::SslContextBuilder;
+use petra_qlog::Live;
 use quiche::congestion_control::check;
 use quiche::BufFactory;
 
@@ -159,47 +160,65 @@ impl Transport {
     }
 }
 
-/// A file whose failure is reported once and disturbs nobody: a full disk ends
-/// the log, not the transfer.
+/// A trace and beside it the copy for qvis. Their failures are reported once and
+/// disturb nobody: a full disk ends the log, not the transfer.
 struct LogFile {
     path: PathBuf,
-    file: Option<BufWriter<File>>,
+    /// The trace as quiche writes it.
+    raw: Option<BufWriter<File>>,
+    /// What qvis opens.
+    copy: Option<Live<File>>,
 }
 
 impl LogFile {
     fn create(path: &Path) -> Result<LogFile> {
-        let file = File::create_new(path);
-        let file = file.with_context(|| format!("cannot make the qlog {}", path.display()))?;
+        let create = |path: &Path| {
+            let file = File::create_new(path);
+            file.with_context(|| format!("cannot make the qlog {}", path.display()))
+        };
         Ok(LogFile {
             path: path.into(),
-            file: Some(BufWriter::new(file)),
+            raw: Some(BufWriter::new(create(path)?)),
+            copy: Some(Live::new(create(&petra_qlog::beside(path))?)),
         })
     }
 
-    fn attempt(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) {
-        let Some(file) = &mut self.file else { return };
-        if let Err(e) = write(file) {
+    /// With the end of one of them the other ends, too.
+    fn attempt(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) {
+        if let Err(e) = write(self) {
             let path = self.path.display();
             eprintln!("the qlog {path} ends here, incomplete: {e}; the connection goes on");
-            self.file = None;
+            self.raw = None;
+            self.copy = None;
         }
     }
 }
 
 impl Write for LogFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.attempt(|file| file.write_all(bytes));
+        self.attempt(|log| {
+            log.raw
+                .as_mut()
+                .map_or(Ok(()), |file| file.write_all(bytes))?;
+            log.copy
+                .as_mut()
+                .map_or(Ok(()), |copy| copy.write_all(bytes))
+        });
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.attempt(|file| file.flush());
+        self.attempt(|log| log.raw.as_mut().map_or(Ok(()), |file| file.flush()));
         Ok(())
     }
 }
 
 impl Drop for LogFile {
     fn drop(&mut self) {
-        self.attempt(|file| file.flush());
+        self.attempt(|log| {
+            log.raw.as_mut().map_or(Ok(()), |file| file.flush())?;
+            let copy = log.copy.take().map(Live::finish);
+            copy.map_or(Ok(()), |end| end.map(drop).map_err(io::Error::other))
+        });
     }
 }

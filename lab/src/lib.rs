@@ -9,6 +9,7 @@ pub mod entropy;
 pub mod link;
 pub mod netem;
 pub mod plan;
+pub mod qlog;
 pub mod report;
 pub mod results;
 pub mod scenario;

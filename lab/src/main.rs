@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use petra_lab::{batch, compare, demo, netem, report, sim};
+use petra_lab::{batch, compare, demo, netem, qlog, report, sim};
 
 /// PETRA and its rivals on links, real and simulated.
 #[derive(Parser)]
@@ -24,6 +24,7 @@ enum Command {
     Merge(batch::Merge),
     Report(report::Report),
     Compare(compare::Compare),
+    Qlog(qlog::Qlog),
     /// Within a sandbox: do its job.
     #[command(hide = true)]
     Inside {
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::Merge(merge) => merge.execute(),
         Command::Report(report) => report.execute(),
         Command::Compare(compare) => compare.execute(),
+        Command::Qlog(qlog) => qlog.execute(),
         Command::Inside { folder } => netem::inside(&folder),
         Command::Boot { folder, .. } => netem::boot(&folder).map(|never| match never {}),
     };

@@ -21,9 +21,14 @@ fn both_ends_write_a_qlog_with_what_recovery_does() {
     wait_for_end_of_server_log(&server);
     for role in ["server", "client"] {
         let files = names(&server.path(role));
-        assert_eq!(files.len(), 1);
-        assert!(files[0].starts_with(&format!("{role}-")) && files[0].ends_with(".sqlog"));
-        let log = std::fs::read_to_string(server.path(role).join(&files[0])).unwrap();
+        let [copy, raw] = &files[..] else {
+            panic!("{files:?}");
+        };
+        assert!(raw.starts_with(&format!("{role}-")) && raw.ends_with(".sqlog"));
+        assert_eq!(*copy, raw.replace(".sqlog", ".qvis.sqlog"));
+        let copy = std::fs::File::open(server.path(role).join(copy)).unwrap();
+        assert!(petra_qlog::check::check(copy).unwrap().for_qvis);
+        let log = std::fs::read_to_string(server.path(role).join(raw)).unwrap();
         let records = records(&log);
         let has = |name: &str| records.iter().any(|r| r["name"] == name);
         assert!(
@@ -50,9 +55,14 @@ fn both_ends_write_a_qlog_with_what_recovery_does() {
 /// A server's qlog is whole once it has forgotten the connection.
 fn wait_for_end_of_server_log(server: &Server) {
     wait_for("the end of the qlog", || {
-        let name = names(&server.path("server")).pop().expect("a qlog");
-        let log = std::fs::read_to_string(server.path("server").join(name)).unwrap();
-        log.contains("connection_closed") && log.ends_with('\n')
+        let read = |name| std::fs::read_to_string(server.path("server").join(name)).unwrap();
+        let logs: Vec<_> = names(&server.path("server"))
+            .into_iter()
+            .map(read)
+            .collect();
+        let ended = |log: &String| log.contains("connection_closed") && log.ends_with('\n');
+        // The copy for qvis says last of all where its losses are from.
+        logs.iter().all(ended) && !logs[0].contains("\"petra_packet_lost\":\"unknown\"")
     });
 }
 

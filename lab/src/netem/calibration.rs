@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{ensure, Context, Result};
+use petra_qlog::stats::quantile;
 use serde::{Deserialize, Serialize};
 
 use crate::link::{Direction, Link, IP_AND_UDP_HEADERS};
@@ -225,10 +226,4 @@ fn sleeps() -> Vec<f64> {
         start.elapsed().as_secs_f64() * 1e3
     };
     (0..100).map(sleep).collect()
-}
-
-/// The quantile of sorted values, at least one, by the nearest rank.
-pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted[rank.clamp(1, sorted.len()) - 1]
 }

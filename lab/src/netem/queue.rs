@@ -10,9 +10,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::{ensure, Context, Result};
+use petra_qlog::stats::quantile;
 use serde::{Deserialize, Serialize};
 
-use super::calibration::quantile;
 use super::network::{in_namespace, Place};
 
 /// Time between two looks.

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
+use petra_qlog::Live;
 
-/// The qlog of one connection. quiche writes it and ignores errors, so they
-/// are kept here.
+/// The qlog of one connection, with the copy for qvis beside it. quiche writes
+/// it and ignores errors, so they are kept here.
 pub(super) struct Qlog {
     path: PathBuf,
     failure: Arc<Mutex<Option<io::Error>>>,
@@ -23,12 +24,15 @@ impl Qlog {
     /// When the folder or the file cannot be made.
     pub(super) fn start(conn: &mut quiche::Connection, folder: &Path, name: &str) -> Result<Self> {
         let path = folder.join(name);
-        let file = fs::create_dir_all(folder)
-            .and_then(|()| File::create(&path))
-            .with_context(|| format!("cannot write the qlog {}", path.display()))?;
+        let create = |path: &Path| {
+            fs::create_dir_all(folder)
+                .and_then(|()| File::create(path))
+                .with_context(|| format!("cannot write the qlog {}", path.display()))
+        };
         let failure = Arc::default();
         let writer = Writer {
-            file: BufWriter::new(file),
+            file: BufWriter::new(create(&path)?),
+            copy: Some(Live::new(create(&petra_qlog::beside(&path))?)),
             failure: Arc::clone(&failure),
         };
         conn.set_qlog_with_level(
@@ -60,6 +64,7 @@ impl Qlog {
 
 struct Writer {
     file: BufWriter<File>,
+    copy: Option<Live<File>>,
     failure: Arc<Mutex<Option<io::Error>>>,
 }
 
@@ -76,8 +81,13 @@ impl Writer {
 
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let result = self.file.write(bytes);
-        self.note(result)
+        let result = self.file.write_all(bytes);
+        self.note(result)?;
+        if let Some(copy) = &mut self.copy {
+            let result = copy.write_all(bytes);
+            self.note(result)?;
+        }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -90,5 +100,8 @@ impl Drop for Writer {
     fn drop(&mut self) {
         // `note` keeps the error for `Qlog::finish`.
         let _ = self.flush();
+        if let Some(copy) = self.copy.take() {
+            let _ = self.note(copy.finish().map_err(io::Error::other));
+        }
     }
 }

@@ -1,0 +1,194 @@
+//! `petra-lab qlog`: traces for qvis, checked, in figures and drawn.
+//!
+//! ```text
+//!  file, .gz, .zst or standard input ──▶ input ──▶ petra_qlog ──▶ output
+//!                                                      │
+//!                                                      └────────▶ plot
+//! ```
+
+mod input;
+mod output;
+mod plot;
+mod report;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, ensure, Context, Result};
+use clap::{Args, Subcommand};
+use petra_qlog::qvis::{self, Detail, Summary};
+use petra_qlog::stats::Stats;
+use petra_qlog::QVIS_SUFFIX;
+
+use crate::units::parse_size;
+use input::Input;
+use output::Output;
+
+/// Work on the qlog of quiche: JSON-SEQ, plain or compressed with gzip or zstd;
+/// `-` is the standard input.
+#[derive(Args, Clone, Debug)]
+pub struct Qlog {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum Command {
+    /// Rewrite traces for qvis.
+    Qvis(Qvis),
+    /// Say whether traces are right, or which record is not.
+    Check {
+        #[command(flatten)]
+        traces: Traces,
+    },
+    /// Print what traces come to.
+    Stats {
+        #[command(flatten)]
+        traces: Traces,
+        /// As JSON, one line a trace.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Draw what qvis does not: rates, ssthresh, phases, reasons, queueing.
+    Plot {
+        #[command(flatten)]
+        traces: Traces,
+        /// The picture to make: .html, .svg or .png.
+        #[arg(short, long, value_name = "FILE")]
+        out: PathBuf,
+    },
+}
+
+#[derive(Args, Clone, Debug)]
+struct Traces {
+    /// The traces.
+    #[arg(required = true, value_name = "TRACE")]
+    paths: Vec<PathBuf>,
+}
+
+#[derive(Args, Clone, Debug)]
+struct Qvis {
+    #[command(flatten)]
+    traces: Traces,
+    /// The file to write; with several traces, the folder [default: beside each
+    /// trace, with a name that ends in .qvis.sqlog].
+    #[arg(short, long, value_name = "PATH")]
+    out: Option<PathBuf>,
+    /// Keep only what qvis draws, in at most this size, such as 20MB.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    slim: Option<u64>,
+}
+
+impl Qlog {
+    /// Does what was asked for.
+    ///
+    /// # Errors
+    ///
+    /// The first trace that is not right or cannot be read, with its path, and
+    /// what cannot be written.
+    pub fn execute(&self) -> Result<()> {
+        match &self.command {
+            Command::Qvis(qvis) => qvis.execute(),
+            Command::Check { traces } => traces.each(|path, input| {
+                let checked = petra_qlog::check::check(input)?;
+                println!("{}: {}", path.display(), report::Checked(&checked));
+                Ok(())
+            }),
+            Command::Stats { traces, json } => traces.each(|path, input| {
+                let stats = Stats::read(input)?;
+                if *json {
+                    println!("{}", serde_json::to_string(&stats)?);
+                } else {
+                    println!("{}\n{}", path.display(), report::Figures(&stats));
+                }
+                Ok(())
+            }),
+            Command::Plot { traces, out } => {
+                let mut curves = Vec::new();
+                traces.each(|path, input| {
+                    curves.push(plot::Curves::read(&name(path), input)?);
+                    Ok(())
+                })?;
+                plot::write(&curves, out)
+            }
+        }
+    }
+}
+
+impl Traces {
+    /// Hands over the traces one after the other.
+    fn each(&self, mut what: impl FnMut(&Path, Input) -> Result<()>) -> Result<()> {
+        for path in &self.paths {
+            Input::open(path)
+                .and_then(|input| what(path, input))
+                .with_context(|| path.display().to_string())?;
+        }
+        Ok(())
+    }
+}
+
+impl Qvis {
+    fn execute(&self) -> Result<()> {
+        let several = self.traces.paths.len() > 1;
+        if several {
+            if let Some(folder) = &self.out {
+                ensure!(
+                    folder.is_dir(),
+                    "{} is no folder, and there are several traces",
+                    folder.display()
+                );
+            }
+        }
+        self.traces.each(|path, input| {
+            let target = self.target(path)?;
+            ensure!(target != path, "it would overwrite the trace itself");
+            let (summary, width_ms) = self.rewrite(input, &target)?;
+            report::warn_of_end(path, summary.truncated, summary.cut);
+            let written = report::Written {
+                summary: &summary,
+                width_ms,
+            };
+            println!("{}: {written}", target.display());
+            Ok(())
+        })
+    }
+
+    fn rewrite(&self, input: Input, target: &Path) -> Result<(Summary, f64)> {
+        let mut output = Output::beside(target)?;
+        let (summary, width_ms) = match self.slim {
+            None => (qvis::rewrite(input, output.file(), &Detail::All)?, 0.0),
+            Some(budget) => {
+                let mut scratch = output.scratch()?;
+                let fit = qvis::fit(input, budget, &mut scratch, output.file())?;
+                (fit.summary, fit.width_ms)
+            }
+        };
+        output.keep()?;
+        Ok((summary, width_ms))
+    }
+
+    fn target(&self, path: &Path) -> Result<PathBuf> {
+        let Some(out) = &self.out else {
+            if path == Path::new(input::STANDARD_INPUT) {
+                bail!("for the standard input, -o has to say where the result goes");
+            }
+            return Ok(petra_qlog::beside(path));
+        };
+        if !out.is_dir() {
+            return Ok(out.clone());
+        }
+        let beside = match path == Path::new(input::STANDARD_INPUT) {
+            true => PathBuf::from(format!("stdin{QVIS_SUFFIX}")),
+            false => petra_qlog::beside(path),
+        };
+        Ok(out.join(beside.file_name().context("the trace has no name")?))
+    }
+}
+
+/// What a trace is called in a picture.
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let name = name.to_string_lossy();
+    let stem = name.split(".sqlog").next().unwrap_or(&name);
+    let stem = stem.strip_suffix(".qvis").unwrap_or(stem);
+    stem.to_owned()
+}

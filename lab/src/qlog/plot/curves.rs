@@ -1,0 +1,190 @@
+//! What a trace has that can be drawn.
+
+use std::io::Read;
+
+use anyhow::{ensure, Result};
+use petra_qlog::{Event, Fields, Kind, Trace};
+
+/// A value over time: seconds, and the value in the unit of its panel.
+pub(crate) type Points = Vec<(f64, f64)>;
+
+/// What a trace says of its congestion control over time. Times are in seconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Curves {
+    /// How the legend calls it.
+    pub(crate) name: String,
+    /// The time of the last event.
+    pub(crate) end: f64,
+    /// In kB.
+    pub(crate) window: Points,
+    /// In kB.
+    pub(crate) ssthresh: Points,
+    /// In kB.
+    pub(crate) in_flight: Points,
+    /// In Mbit/s.
+    pub(crate) pacing: Points,
+    /// In Mbit/s.
+    pub(crate) sample: Points,
+    /// In Mbit/s.
+    pub(crate) estimate: Points,
+    /// The latest RTT over the least, in ms.
+    pub(crate) queueing: Points,
+    /// In ms.
+    pub(crate) smoothed: Points,
+    /// When a phase began, and its name.
+    pub(crate) phases: Vec<(f64, String)>,
+    /// When the window was reduced, to what in kB, and why.
+    pub(crate) reductions: Vec<(f64, f64, String)>,
+    /// When packets were declared lost.
+    pub(crate) losses: Vec<f64>,
+}
+
+/// What has to be remembered from one event to the next.
+#[derive(Default)]
+struct State {
+    window: f64,
+    min_rtt: Option<f64>,
+    reductions: Option<f64>,
+    reason: String,
+}
+
+impl Curves {
+    /// Reads a trace, raw or for qvis.
+    ///
+    /// # Errors
+    ///
+    /// When it is broken before its last record, or has no congestion window.
+    pub(crate) fn read(name: &str, input: impl Read) -> Result<Self> {
+        let mut trace = Trace::open(input)?;
+        let mut curves = Curves {
+            name: name.to_owned(),
+            ..Curves::default()
+        };
+        let mut state = State::default();
+        while let Some(event) = trace.next_event()? {
+            curves.event(&event, &mut state)?;
+        }
+        ensure!(
+            !curves.window.is_empty(),
+            "it has no congestion window to draw"
+        );
+        // Controllers that say nothing of reductions have them all the same.
+        if state.reductions.is_none() {
+            curves.reductions = drops(&curves.window);
+        }
+        Ok(curves)
+    }
+
+    fn event(&mut self, event: &Event, state: &mut State) -> Result<()> {
+        let time = event.time / 1e3;
+        self.end = self.end.max(time);
+        match event.kind {
+            Kind::Metrics => self.metrics(&event.read()?, time, state),
+            Kind::Phase => {
+                let phase: Fields = event.read()?;
+                if let Some(new) = phase.word("new") {
+                    self.phases.push((time, new.to_owned()));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn metrics(&mut self, metrics: &Fields, time: f64, state: &mut State) {
+        // quiche has the largest number for no ssthresh.
+        let number = |name| {
+            metrics
+                .number(name)
+                .filter(|value| *value < u64::MAX as f64)
+        };
+        let kilobytes = |name| number(name).map(|bytes| (time, bytes / 1e3));
+        // All of quiche's rates are in bytes per second.
+        let megabits = |name| number(name).map(|rate| (time, rate * 8e-6));
+        let window = metrics
+            .window()
+            .and_then(|window| window.parse::<f64>().ok());
+        self.window.extend(window.map(|bytes| (time, bytes / 1e3)));
+        self.ssthresh.extend(kilobytes("ssthresh"));
+        self.in_flight.extend(kilobytes("bytes_in_flight"));
+        self.pacing.extend(megabits("pacing_rate"));
+        self.sample.extend(megabits("petra_bandwidth_sample"));
+        self.estimate.extend(megabits("petra_bandwidth_estimate"));
+        if let Some(rtt) = number("min_rtt").filter(|rtt| *rtt > 0.0) {
+            state.min_rtt = Some(rtt);
+        }
+        if let Some(rtt) = number("latest_rtt").filter(|rtt| *rtt > 0.0) {
+            // The first sample may come without a minimum of its own.
+            let min = *state.min_rtt.get_or_insert(rtt);
+            self.queueing.push((time, (rtt - min).max(0.0)));
+            self.smoothed
+                .extend(number("smoothed_rtt").map(|rtt| (time, rtt)));
+        }
+        if metrics.newly_lost().is_some_and(|count| count > 0) {
+            self.losses.push(time);
+        }
+        if let Some((_, window)) = self.window.last() {
+            state.window = *window;
+        }
+        if let Some(reason) = metrics.word("petra_reduction_reason") {
+            state.reason = reason.to_owned();
+        }
+        if let Some(reductions) = number("petra_reductions") {
+            if reductions > state.reductions.unwrap_or_default() {
+                self.reductions
+                    .push((time, state.window, state.reason.clone()));
+            }
+            state.reductions = Some(reductions);
+        }
+    }
+}
+
+/// Where a curve goes down by so much that it is no rounding.
+fn drops(window: &[(f64, f64)]) -> Vec<(f64, f64, String)> {
+    window
+        .windows(2)
+        .filter(|pair| pair[1].1 < pair[0].1 * 0.99)
+        .map(|pair| (pair[1].0, pair[1].1, String::new()))
+        .collect()
+}
+
+/// At most two points for each of so many columns, the least and the largest of
+/// the column, so that a long trace is drawn as fast as a short one and looks
+/// the same.
+pub(crate) fn thin_out(points: &[(f64, f64)], columns: usize) -> Points {
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return Points::new();
+    };
+    if points.len() <= 2 * columns || last.0 <= first.0 {
+        return points.to_vec();
+    }
+    let column = |time: f64| ((time - first.0) / (last.0 - first.0) * columns as f64) as usize;
+    points
+        .chunk_by(|one, next| column(one.0) == column(next.0))
+        .flat_map(|chunk| {
+            let by_value = |one: &&(f64, f64), next: &&(f64, f64)| one.1.total_cmp(&next.1);
+            let least = *chunk.iter().min_by(by_value).expect("no chunk is empty");
+            let largest = *chunk.iter().max_by(by_value).expect("no chunk is empty");
+            match least.0 <= largest.0 {
+                true => [least, largest],
+                false => [largest, least],
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extremes_survive_thinning_and_times_stay_in_order() {
+        let mut points: Points = (0..10_000).map(|i| (f64::from(i), 1.0)).collect();
+        points[5_003].1 = 9.0;
+        points[7_001].1 = -3.0;
+        let thin = thin_out(&points, 100);
+        assert!(thin.len() <= 202);
+        assert!(thin.contains(&(5_003.0, 9.0)) && thin.contains(&(7_001.0, -3.0)));
+        assert!(thin.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+    }
+}

@@ -1,0 +1,205 @@
+//! `petra-lab qlog` on the traces of a simulated transfer.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use petra_lab::link::Direction;
+use petra_lab::sim::{run, Flow, Scenario};
+
+fn petra_lab(arguments: &[&str], folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_petra-lab"));
+    command.arg("qlog").args(arguments).current_dir(folder);
+    command
+}
+
+/// What it prints.
+fn says(arguments: &[&str], folder: &Path) -> String {
+    let output = petra_lab(arguments, folder).output().unwrap();
+    let Output { status, stdout, .. } = &output;
+    assert!(status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(stdout.clone()).unwrap()
+}
+
+/// What is wrong with it.
+fn refuses(arguments: &[&str], folder: &Path) -> String {
+    let output = petra_lab(arguments, folder).output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success(), "{arguments:?}");
+    assert!(!error.contains("panicked"), "{error}");
+    error
+}
+
+/// The raw traces of `petra` and `cubic` for 2 s on a lossy link, as `a.sqlog`
+/// and `b.sqlog` in a new folder.
+fn traces() -> tempfile::TempDir {
+    static TRACES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let traces = TRACES.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let down = Direction {
+            rate: Some(10_000_000),
+            loss: 0.01,
+            ..Direction::default()
+        };
+        let flows = vec![Flow::new("petra"), Flow::new("cubic")];
+        run(&Scenario {
+            duration: std::time::Duration::from_secs(2),
+            qlog: Some(folder.path().to_owned()),
+            ..Scenario::new(down.clone(), down, flows)
+        })
+        .unwrap();
+        let files = ["server-0-petra-seed1.sqlog", "server-1-cubic-seed1.sqlog"];
+        files
+            .map(|name| fs::read(folder.path().join(name)).unwrap())
+            .into()
+    });
+    let folder = tempfile::tempdir().unwrap();
+    for (name, trace) in ["a.sqlog", "b.sqlog"].iter().zip(traces) {
+        fs::write(folder.path().join(name), trace).unwrap();
+    }
+    folder
+}
+
+fn names(folder: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<_> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn traces_become_copies_that_the_check_finds_right() {
+    let folder = traces();
+    let folder = folder.path();
+    let said = says(&["qvis", "a.sqlog", "b.sqlog"], folder);
+    assert_eq!(said.matches("lost packets as logged").count(), 2, "{said}");
+    let said = says(&["check", "a.qvis.sqlog", "b.qvis.sqlog"], folder);
+    assert_eq!(said.matches("right, for qvis").count(), 2, "{said}");
+    let said = says(&["check", "a.sqlog"], folder);
+    assert!(said.contains("which qvis does not open"), "{said}");
+
+    says(
+        &["qvis", "a.sqlog", "-o", "slim.sqlog", "--slim", "100kB"],
+        folder,
+    );
+    assert!(fs::metadata(folder.join("slim.sqlog")).unwrap().len() <= 100_000);
+    assert!(says(&["check", "slim.sqlog"], folder).contains("right, for qvis"));
+}
+
+#[test]
+fn compression_and_the_standard_input_make_no_difference() {
+    let folder = traces();
+    let folder = folder.path();
+    says(&["qvis", "a.sqlog", "-o", "plain"], folder);
+    let expected = fs::read(folder.join("plain")).unwrap();
+    let raw = fs::read(folder.join("a.sqlog")).unwrap();
+
+    let gzip = File::create(folder.join("c.sqlog.gz")).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(gzip, flate2::Compression::fast());
+    gzip.write_all(&raw).unwrap();
+    gzip.finish().unwrap();
+    fs::write(
+        folder.join("d.sqlog.zst"),
+        zstd::encode_all(&raw[..], 1).unwrap(),
+    )
+    .unwrap();
+    says(&["qvis", "c.sqlog.gz", "d.sqlog.zst"], folder);
+    for copy in ["c.qvis.sqlog", "d.qvis.sqlog"] {
+        assert!(fs::read(folder.join(copy)).unwrap() == expected, "{copy}");
+    }
+
+    let mut piped = petra_lab(&["qvis", "-", "-o", "piped"], folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    piped.stdin.take().unwrap().write_all(&raw).unwrap();
+    assert!(piped.wait().unwrap().success());
+    assert!(fs::read(folder.join("piped")).unwrap() == expected);
+
+    // What is missing of a compressed trace is said, and the rest is used.
+    let packed = fs::read(folder.join("c.sqlog.gz")).unwrap();
+    fs::write(folder.join("e.sqlog.gz"), &packed[..packed.len() / 2]).unwrap();
+    let output = petra_lab(&["qvis", "e.sqlog.gz"], folder).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("warning"));
+    assert!(says(&["check", "e.qvis.sqlog"], folder).contains("right"));
+}
+
+#[test]
+fn pictures_of_one_trace_and_of_several_are_made() {
+    let folder = traces();
+    let folder = folder.path();
+    says(&["qvis", "b.sqlog"], folder);
+    for (traces, out, starts) in [
+        (&["a.sqlog"][..], "a.svg", &b"<svg"[..]),
+        (
+            &["a.sqlog", "b.qvis.sqlog"],
+            "both.html",
+            b"<!doctype html>",
+        ),
+        (&["b.qvis.sqlog"], "b.png", b"\x89PNG"),
+    ] {
+        says(&[&["plot"], traces, &["-o", out]].concat(), folder);
+        assert!(fs::read(folder.join(out)).unwrap().starts_with(starts));
+    }
+    let svg = fs::read_to_string(folder.join("a.svg")).unwrap();
+    for drawn in ["ssthresh", "bandwidth estimate", "slow_start", "queueing"] {
+        assert!(svg.contains(drawn), "{drawn}");
+    }
+    let both = fs::read_to_string(folder.join("both.html")).unwrap();
+    assert!(both.contains("a: congestion window") && both.contains("b: congestion window"));
+}
+
+#[test]
+fn figures_come_for_people_and_for_programs() {
+    let folder = traces();
+    let said = says(&["stats", "a.sqlog"], folder.path());
+    assert!(
+        said.contains("Mbit/s") && said.contains("reductions"),
+        "{said}"
+    );
+    let json = says(&["stats", "--json", "a.sqlog", "b.sqlog"], folder.path());
+    let stats: Vec<serde_json::Value> = json
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(stats.len(), 2);
+    assert!(stats[0]["sent"]["packets"].as_u64() > Some(500));
+    assert!(stats[1]["packets_lost"].as_u64() > Some(0));
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_leaves_nothing() {
+    let folder = traces();
+    let folder = folder.path();
+    let broken = fs::read_to_string(folder.join("a.sqlog")).unwrap();
+    let mut records: Vec<_> = broken.split_inclusive('\n').map(str::to_owned).collect();
+    records[49] = "\u{1e}{\"time\":1}\n".to_owned();
+    fs::write(folder.join("broken.sqlog"), records.concat()).unwrap();
+    fs::write(folder.join("text.sqlog"), "no qlog").unwrap();
+    let before = names(folder);
+    for (arguments, says) in [
+        (&["qvis", "broken.sqlog"][..], "record 50"),
+        (&["qvis", "broken.sqlog", "--slim", "1MB"], "record 50"),
+        (&["check", "broken.sqlog"], "record 50"),
+        (&["stats", "broken.sqlog"], "record 50"),
+        (&["plot", "broken.sqlog", "-o", "x.svg"], "record 50"),
+        (&["plot", "a.sqlog", "-o", "x.gif"], ".html, .svg or .png"),
+        (&["qvis", "text.sqlog"], "JSON-SEQ"),
+        (&["qvis", "nowhere.sqlog"], "nowhere.sqlog"),
+        (&["qvis", "a.sqlog", "-o", "a.sqlog"], "overwrite"),
+        (&["qvis", "a.sqlog", "--slim", "1kB"], "too few"),
+        (&["qvis", "a.sqlog", "--slim", "small"], "200MB"),
+        (&["qvis", "a.sqlog", "b.sqlog", "-o", "x"], "folder"),
+        (&["qvis", "-"], "-o"),
+    ] {
+        let error = refuses(arguments, folder);
+        assert!(error.contains(says), "{arguments:?}: {error}");
+    }
+    assert_eq!(names(folder), before);
+}

@@ -1,0 +1,90 @@
+//! What can be wrong with a trace.
+
+use std::fmt;
+use std::io;
+
+/// Why a trace cannot be read or written.
+///
+/// Records count from 1, which is the header; bytes count from 0.
+#[derive(Debug)]
+pub enum Error {
+    /// There is nothing but blanks.
+    Empty,
+    /// It does not begin like a JSON text sequence (RFC 7464).
+    NotSequence,
+    /// The first record is no header that is understood.
+    Header(String),
+    /// A record that more records follow is broken.
+    Corrupt {
+        /// The record's number.
+        record: u64,
+        /// Where the record begins.
+        offset: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A record is longer than [`LONGEST_RECORD`](crate::LONGEST_RECORD).
+    TooLong {
+        /// The record's number.
+        record: u64,
+        /// Where the record begins.
+        offset: u64,
+    },
+    /// The input cannot be read further.
+    Read {
+        /// How many records came before.
+        after: u64,
+        /// What the input says.
+        source: io::Error,
+    },
+    /// Every record is right, and the trace is not.
+    Whole(String),
+    /// The trace cannot be made as small as it should be.
+    DoesNotFit {
+        /// How small it should be, in bytes.
+        budget: u64,
+        /// How small it gets.
+        smallest: u64,
+    },
+    /// The output cannot be written.
+    Write(io::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Error::Empty => write!(f, "it is empty; expected a JSON-SEQ qlog"),
+            Error::NotSequence => write!(
+                f,
+                "it does not begin like a JSON-SEQ qlog, with the byte 0x1e and a header"
+            ),
+            Error::Header(reason) => write!(f, "record 1, the header: {reason}"),
+            Error::Corrupt {
+                record,
+                offset,
+                reason,
+            } => write!(f, "record {record}, at byte {offset}: {reason}"),
+            Error::TooLong { record, offset } => write!(
+                f,
+                "record {record}, at byte {offset}, is longer than {} bytes",
+                crate::LONGEST_RECORD
+            ),
+            Error::Read { after, .. } => write!(f, "cannot be read after record {after}"),
+            Error::Whole(reason) => write!(f, "{reason}"),
+            Error::DoesNotFit { budget, smallest } => write!(
+                f,
+                "{budget} bytes are too few: with every window and every loss it takes {smallest}"
+            ),
+            Error::Write(_) => write!(f, "cannot be written"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Read { source, .. } | Error::Write(source) => Some(source),
+            _ => None,
+        }
+    }
+}

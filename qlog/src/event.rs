@@ -1,0 +1,383 @@
+//! The records of a trace, as far as anything here wants to know them.
+
+use std::fmt;
+use std::io::Read;
+
+use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::{Error, Header, Record, Records};
+
+/// A trace: its header, then event after event.
+pub struct Trace<R> {
+    records: Records<R>,
+    header: Header,
+    truncated: Option<u64>,
+}
+
+impl<R: Read> Trace<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or one that is not of quiche's versions of qlog or
+    /// qvis's.
+    pub fn open(input: R) -> Result<Self, Error> {
+        let mut records = Records::new(input);
+        let record = records.next_record()?.ok_or(Error::Empty)?;
+        let header = Header::parse(record.utf8()?)?;
+        Ok(Trace {
+            records,
+            header,
+            truncated: None,
+        })
+    }
+
+    /// What the trace says of itself.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The next event. A last record that is not whole ends the trace, and
+    /// [`Trace::truncated`] has its number.
+    ///
+    /// # Errors
+    ///
+    /// When a record is no event and others follow, is too long, or cannot be
+    /// read.
+    pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Error> {
+        let Some(record) = self.records.next_record()? else {
+            return Ok(None);
+        };
+        match Event::parse(&record) {
+            Ok(event) => Ok(Some(event)),
+            Err(_) if record.last => {
+                self.truncated = Some(record.number);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The number of the last record, when it is not whole.
+    pub fn truncated(&self) -> Option<u64> {
+        self.truncated
+    }
+
+    /// Whether the input's compression breaks off.
+    pub fn cut(&self) -> bool {
+        self.records.cut()
+    }
+}
+
+/// An event, borrowed from its record's text.
+#[derive(Clone, Copy, Debug)]
+pub struct Event<'a> {
+    /// The record's number, from 1.
+    pub number: u64,
+    /// Where the record begins, in bytes.
+    pub offset: u64,
+    /// The whole record.
+    pub text: &'a str,
+    /// Milliseconds since the trace's reference time.
+    pub time: f64,
+    /// The same as it is written.
+    pub time_text: &'a str,
+    /// The name, with its category.
+    pub name: &'a str,
+    /// What it is, as far as it matters here.
+    pub kind: Kind,
+    /// The JSON object that says more.
+    pub data: &'a str,
+}
+
+/// The events that anything here looks into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A packet left.
+    Sent,
+    /// A packet came.
+    Received,
+    /// A packet was declared lost.
+    Lost,
+    /// The state of recovery changed.
+    Metrics,
+    /// The phase of congestion control changed.
+    Phase,
+    /// Transport parameters.
+    Parameters,
+    /// Anything else.
+    Other,
+}
+
+impl Kind {
+    /// By the names of qlog 0.4 and, for qvis, 0.3.
+    fn of(name: &str) -> Self {
+        match name {
+            "quic:packet_sent" | "transport:packet_sent" => Kind::Sent,
+            "quic:packet_received" | "transport:packet_received" => Kind::Received,
+            "quic:packet_lost" | "recovery:packet_lost" => Kind::Lost,
+            "quic:recovery_metrics_updated" | "recovery:metrics_updated" => Kind::Metrics,
+            "quic:congestion_state_updated" | "recovery:congestion_state_updated" => Kind::Phase,
+            "quic:parameters_set" | "transport:parameters_set" => Kind::Parameters,
+            _ => Kind::Other,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Outline<'a> {
+    #[serde(borrow)]
+    time: &'a RawValue,
+    name: &'a str,
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+impl<'a> Event<'a> {
+    pub(crate) fn parse(record: &Record<'a>) -> Result<Self, Error> {
+        let text = record.utf8()?;
+        let outline: Outline = serde_json::from_str(text).map_err(|error| record.wrong(&error))?;
+        let time_text = outline.time.get();
+        let time: f64 =
+            serde_json::from_str(time_text).map_err(|_| record.wrong(&"`time` is no number"))?;
+        Ok(Event {
+            number: record.number,
+            offset: record.offset,
+            text,
+            time,
+            time_text,
+            name: outline.name,
+            kind: Kind::of(outline.name),
+            data: outline.data.get(),
+        })
+    }
+
+    /// The data as what the event's kind has.
+    ///
+    /// # Errors
+    ///
+    /// When it does not have that shape.
+    pub fn read<T: Deserialize<'a>>(&self) -> Result<T, Error> {
+        serde_json::from_str(self.data).map_err(|error| self.wrong(&error))
+    }
+
+    /// An error of this record.
+    pub(crate) fn wrong(&self, reason: &dyn fmt::Display) -> Error {
+        Error::Corrupt {
+            record: self.number,
+            offset: self.offset,
+            reason: format!("{}: {reason}", self.name),
+        }
+    }
+
+    /// Where a part of the record's text begins within it.
+    pub(crate) fn position(&self, part: &str) -> usize {
+        part.as_ptr() as usize - self.text.as_ptr() as usize
+    }
+}
+
+/// A packet that was sent, received or lost.
+#[derive(Debug, Deserialize)]
+pub struct Packet<'a> {
+    /// Which packet it is.
+    #[serde(borrow)]
+    pub header: PacketHeader<'a>,
+    /// Its size.
+    pub raw: Option<RawInfo>,
+    /// What is in it.
+    #[serde(borrow)]
+    pub frames: Option<Vec<Frame<'a>>>,
+    /// Of lost packets: that somebody has found it out from the trace.
+    pub petra_inferred: Option<bool>,
+}
+
+/// Which packet it is.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct PacketHeader<'a> {
+    /// `initial`, `handshake`, `0RTT`, `1RTT`, or one without a number.
+    pub packet_type: &'a str,
+    /// Counts in the space of the packet's type.
+    pub packet_number: Option<u64>,
+}
+
+/// A size in bytes.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct RawInfo {
+    /// All of it.
+    pub length: Option<u64>,
+    /// Without headers.
+    pub payload_length: Option<u64>,
+}
+
+/// The fields of frames that matter here.
+#[derive(Debug, Deserialize)]
+pub struct Frame<'a> {
+    /// Such as `stream` or `ack`.
+    pub frame_type: &'a str,
+    /// The size of its payload.
+    pub raw: Option<RawInfo>,
+    /// The same, where qlog 0.3 has it.
+    pub length: Option<u64>,
+    /// Of frames that belong to a stream.
+    pub stream_id: Option<u64>,
+    /// Of stream data.
+    pub offset: Option<u64>,
+    /// Of frames that raise a limit.
+    pub maximum: Option<u64>,
+    /// Of acknowledgments.
+    pub acked_ranges: Option<Vec<AckRange>>,
+}
+
+impl Packet<'_> {
+    /// The ranges that it acknowledges.
+    pub fn acked(&self) -> impl Iterator<Item = AckRange> + '_ {
+        let frames = self.frames.iter().flatten();
+        frames
+            .filter_map(|frame| frame.acked_ranges.as_deref())
+            .flatten()
+            .copied()
+    }
+}
+
+impl Frame<'_> {
+    /// How much data of a stream it carries.
+    pub fn data_length(&self) -> Option<u64> {
+        self.length
+            .or_else(|| self.raw.and_then(|raw| raw.payload_length))
+    }
+}
+
+/// A packet number space, in which acknowledgments count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Space {
+    Initial,
+    Handshake,
+    Application,
+}
+
+impl Space {
+    /// Where packets of this type count; `None` for those without numbers.
+    pub fn of(packet_type: &str) -> Option<Self> {
+        match packet_type {
+            "initial" => Some(Space::Initial),
+            "handshake" => Some(Space::Handshake),
+            "0RTT" | "1RTT" => Some(Space::Application),
+            _ => None,
+        }
+    }
+}
+
+/// Packet numbers from `first` to `last`, both of them included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct AckRange {
+    pub first: u64,
+    pub last: u64,
+}
+
+impl<'de> Deserialize<'de> for AckRange {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrTwo;
+
+        impl<'de> Visitor<'de> for OneOrTwo {
+            type Value = AckRange;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, "one or two packet numbers")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<AckRange, A::Error> {
+                let first = seq
+                    .next_element()?
+                    .ok_or_else(|| A::Error::invalid_length(0, &self))?;
+                let last = seq.next_element()?.unwrap_or(first);
+                if last < first {
+                    return Err(A::Error::custom(
+                        "a range of packet numbers ends before it begins",
+                    ));
+                }
+                Ok(AckRange { first, last })
+            }
+        }
+
+        deserializer.deserialize_seq(OneOrTwo)
+    }
+}
+
+/// The fields of an object in their order, with the text of their values.
+#[derive(Debug)]
+pub struct Fields<'a>(pub Vec<(&'a str, &'a str)>);
+
+impl<'a> Fields<'a> {
+    /// The text of a field's value.
+    pub fn get(&self, name: &str) -> Option<&'a str> {
+        let found = self.0.iter().find(|(field, _)| *field == name);
+        found.map(|(_, value)| *value)
+    }
+
+    /// A field that is a number.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        serde_json::from_str(self.get(name)?).ok()
+    }
+
+    /// A field that is a word.
+    pub fn word(&self, name: &str) -> Option<&'a str> {
+        serde_json::from_str(self.get(name)?).ok()
+    }
+
+    /// The congestion window in bytes, as text. Slim copies have it under the
+    /// shorter of the two names that qvis reads.
+    pub fn window(&self) -> Option<&'a str> {
+        self.get("congestion_window").or_else(|| self.get("cwnd"))
+    }
+
+    /// How many packets have been declared lost since the last event that said
+    /// so, in quiche's own field; `None` where it is not given.
+    pub fn newly_lost(&self) -> Option<u64> {
+        #[derive(Deserialize)]
+        struct Change {
+            delta: u64,
+        }
+        let change: Change = serde_json::from_str(self.get("cf_lost_packets")?).ok()?;
+        Some(change.delta)
+    }
+}
+
+/// The object again.
+impl fmt::Display for Fields<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("{")?;
+        for (i, (name, value)) in self.0.iter().enumerate() {
+            let comma = if i > 0 { "," } else { "" };
+            write!(f, "{comma}\"{name}\":{value}")?;
+        }
+        f.write_str("}")
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                write!(f, "an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = Vec::with_capacity(12);
+                while let Some((name, value)) = map.next_entry::<&str, &RawValue>()? {
+                    fields.push((name, value.get()));
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder)
+    }
+}

@@ -1,0 +1,222 @@
+//! Which packets were lost, in a trace that does not say.
+//!
+//! quiche before our series writes no `packet_lost`. But it counts: the metrics
+//! that follow a detection say in `cf_lost_packets` how many packets it declared
+//! lost. Both of RFC 9002's thresholds (section 6.1) grow with packet numbers,
+//! so these are the lowest numbers of the space that are not acknowledged, and
+//! the count is enough to name them, whatever the thresholds were. A quiche so
+//! old that it does not count is taken to have the RFC's own thresholds.
+
+use std::collections::VecDeque;
+
+use crate::{Fields, Packet, Space};
+
+/// RFC 9002, 6.1.1.
+const PACKET_THRESHOLD: u64 = 3;
+
+/// RFC 9002, 6.1.2.
+const TIME_THRESHOLD: f64 = 9.0 / 8.0;
+
+/// RFC 9002, 6.1.2, in milliseconds.
+const GRANULARITY: f64 = 1.0;
+
+/// A bound on the packets of a space that are neither acknowledged nor lost,
+/// more than any connection has in flight. It is for traces that are none.
+const MOST_OUTSTANDING: usize = 1 << 18;
+
+/// A probe of the path's MTU is larger than this, in bytes.
+const SMALLEST_MTU: u64 = 1200;
+
+#[derive(Default)]
+pub(crate) struct Losses {
+    spaces: [Outstanding; 3],
+    /// The space of the latest acknowledgment.
+    acked: usize,
+    /// The trace has events of lost packets.
+    told: bool,
+    /// How many since the last metrics.
+    unaccounted: u64,
+    /// What `cf_lost_packets` says in all; `None` when it is not there.
+    pub(crate) counted: Option<u64>,
+    /// How many lost packets the trace has events of.
+    pub(crate) logged: u64,
+    /// How many were inferred.
+    pub(crate) inferred: u64,
+    rtt: f64,
+}
+
+/// The packets of a space, in the order of their numbers.
+#[derive(Default)]
+struct Outstanding {
+    packets: VecDeque<Sent>,
+    largest_acked: Option<u64>,
+}
+
+struct Sent {
+    number: u64,
+    time: f64,
+    packet_type: &'static str,
+    settled: bool,
+}
+
+/// A packet that was lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lost {
+    pub(crate) packet_type: &'static str,
+    pub(crate) number: u64,
+}
+
+impl Losses {
+    pub(crate) fn on_sent(&mut self, packet: &Packet, time: f64) {
+        let (Some(space), Some(number)) = (
+            Space::of(packet.header.packet_type),
+            packet.header.packet_number,
+        ) else {
+            return;
+        };
+        let packets = &mut self.spaces[space as usize].packets;
+        // Numbers grow; a trace that says otherwise has its reasons.
+        if packets.back().is_some_and(|last| last.number >= number) || is_mtu_probe(packet) {
+            return;
+        }
+        if packets.len() == MOST_OUTSTANDING {
+            packets.pop_front();
+        }
+        packets.push_back(Sent {
+            number,
+            time,
+            packet_type: match (space, packet.header.packet_type) {
+                (Space::Initial, _) => "initial",
+                (Space::Handshake, _) => "handshake",
+                (Space::Application, "0RTT") => "0RTT",
+                (Space::Application, _) => "1RTT",
+            },
+            settled: false,
+        });
+    }
+
+    pub(crate) fn on_received(&mut self, packet: &Packet) {
+        let Some(space) = Space::of(packet.header.packet_type) else {
+            return;
+        };
+        let outstanding = &mut self.spaces[space as usize];
+        for range in packet.acked() {
+            self.acked = space as usize;
+            let packets = &mut outstanding.packets;
+            let start = packets.partition_point(|sent| sent.number < range.first);
+            for sent in packets.range_mut(start..) {
+                if sent.number > range.last {
+                    break;
+                }
+                sent.settled = true;
+                outstanding.largest_acked = outstanding.largest_acked.max(Some(sent.number));
+            }
+        }
+        outstanding.forget_settled();
+    }
+
+    /// The trace itself says that a packet was lost.
+    pub(crate) fn on_lost(&mut self, packet: &Packet) {
+        if packet.petra_inferred == Some(true) {
+            self.inferred += 1;
+        } else {
+            self.logged += 1;
+        }
+        self.told = true;
+        self.unaccounted += 1;
+        let (Some(space), Some(number)) = (
+            Space::of(packet.header.packet_type),
+            packet.header.packet_number,
+        ) else {
+            return;
+        };
+        let outstanding = &mut self.spaces[space as usize];
+        let packets = &mut outstanding.packets;
+        if let Ok(index) = packets.binary_search_by_key(&number, |sent| sent.number) {
+            packets[index].settled = true;
+        }
+        outstanding.forget_settled();
+    }
+
+    /// Adds to `lost` what must have been lost before these metrics.
+    pub(crate) fn on_metrics(&mut self, metrics: &Fields, time: f64, lost: &mut Vec<Lost>) {
+        let latest = metrics.number("latest_rtt").unwrap_or_default();
+        let smoothed = metrics.number("smoothed_rtt").unwrap_or_default();
+        if latest > 0.0 {
+            self.rtt = latest.max(smoothed);
+        }
+        match metrics.newly_lost() {
+            Some(count) => {
+                *self.counted.get_or_insert(0) += count;
+                for _ in self.unaccounted..count {
+                    lost.extend(self.lowest());
+                }
+            }
+            None if self.counted.is_none() && !self.told => self.by_threshold(time, lost),
+            None => return,
+        }
+        self.unaccounted = 0;
+        self.inferred += lost.len() as u64;
+    }
+
+    /// The lowest packet of the space where the loss must have been.
+    fn lowest(&mut self) -> Option<Lost> {
+        let latest = self.acked;
+        let others = (0..self.spaces.len())
+            .rev()
+            .filter(|space| *space != latest);
+        let mut spaces = std::iter::once(latest).chain(others);
+        let space = spaces.find(|space| self.spaces[*space].could_be_lost())?;
+        self.spaces[space].lose_lowest()
+    }
+
+    fn by_threshold(&mut self, time: f64, lost: &mut Vec<Lost>) {
+        let outstanding = &mut self.spaces[self.acked];
+        let delay = (TIME_THRESHOLD * self.rtt).max(GRANULARITY);
+        while let Some(lowest) = outstanding.packets.front() {
+            let largest = outstanding.largest_acked.unwrap_or_default();
+            let late = self.rtt > 0.0 && lowest.time <= time - delay;
+            let passed = lowest.number.saturating_add(PACKET_THRESHOLD) <= largest;
+            if !outstanding.could_be_lost() || !(late || passed) {
+                break;
+            }
+            lost.extend(outstanding.lose_lowest());
+        }
+    }
+}
+
+impl Outstanding {
+    /// Keeps a packet in front that is outstanding, if there is any.
+    fn forget_settled(&mut self) {
+        while self.packets.front().is_some_and(|sent| sent.settled) {
+            self.packets.pop_front();
+        }
+    }
+
+    fn could_be_lost(&self) -> bool {
+        let lowest = self.packets.front().map(|sent| sent.number);
+        lowest.is_some_and(|lowest| Some(lowest) < self.largest_acked)
+    }
+
+    fn lose_lowest(&mut self) -> Option<Lost> {
+        let sent = self.packets.pop_front()?;
+        self.forget_settled();
+        Some(Lost {
+            packet_type: sent.packet_type,
+            number: sent.number,
+        })
+    }
+}
+
+/// Probes of the MTU are not counted when they are lost. quiche does not mark
+/// them; they are a PING with padding, larger than any other packet may be.
+fn is_mtu_probe(packet: &Packet) -> bool {
+    let length = packet.raw.and_then(|raw| raw.length).unwrap_or_default();
+    let frames = packet.frames.as_deref().unwrap_or_default();
+    length > SMALLEST_MTU
+        && packet.header.packet_type == "1RTT"
+        && frames.iter().any(|frame| frame.frame_type == "padding")
+        && frames
+            .iter()
+            .all(|frame| matches!(frame.frame_type, "ping" | "padding"))
+}

@@ -1,0 +1,280 @@
+//! What people look for in a trace, in figures.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use serde::Serialize;
+
+use crate::losses::Losses;
+use crate::{Error, Event, Fields, Kind, Packet, Trace};
+
+/// A bound on the streams that are followed at a time. The lowest IDs, the
+/// oldest streams, are forgotten first.
+const MOST_STREAMS: usize = 1 << 14;
+
+/// A trace in figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Stats {
+    /// What the trace is called.
+    pub title: Option<String>,
+    /// `server` or `client`, whose trace it is.
+    pub vantage_point: Option<String>,
+    /// From the first event to the last, in seconds.
+    pub seconds: f64,
+    /// How many events there are.
+    pub events: u64,
+    /// What was sent.
+    pub sent: Traffic,
+    /// What was received.
+    pub received: Traffic,
+    /// Packets that loss detection declared lost: as the connection counted
+    /// them, or by the events of lost packets.
+    pub packets_lost: u64,
+    /// RTT samples, in milliseconds.
+    pub rtt_ms: Option<Percentiles>,
+    /// The congestion window, in bytes; every value counts for as long as it
+    /// lasted.
+    pub window_bytes: Option<Percentiles>,
+    /// How often the window was reduced, by reason; `unknown` where the trace
+    /// has none.
+    pub reductions: BTreeMap<String, u64>,
+    /// The number of a last record that is not whole.
+    pub truncated: Option<u64>,
+    /// The end of the compressed input is missing.
+    pub cut: bool,
+    /// The RTT samples themselves, sorted, in milliseconds.
+    #[serde(skip)]
+    pub rtt_samples: Vec<f64>,
+}
+
+/// What went one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Traffic {
+    /// QUIC packets of all kinds.
+    pub packets: u64,
+    /// Their bytes, without the headers of UDP and IP.
+    pub bytes: u64,
+    /// Bytes of streams, each counted once.
+    pub stream_bytes: u64,
+    /// These from the first packet that has some to the last, in bits per
+    /// second.
+    pub goodput_bps: Option<f64>,
+}
+
+/// A distribution.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
+pub struct Percentiles {
+    pub p5: f64,
+    pub p50: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub max: f64,
+}
+
+impl Percentiles {
+    fn of_sorted(sorted: &[f64]) -> Option<Self> {
+        let max = *sorted.last()?;
+        let [p5, p50, p95, p99] = [0.05, 0.5, 0.95, 0.99].map(|share| quantile(sorted, share));
+        Some(Percentiles {
+            p5,
+            p50,
+            p95,
+            p99,
+            max,
+        })
+    }
+
+    /// Of values that count as much as their weight says.
+    fn of_weighted(mut values: Vec<(f64, f64)>) -> Option<Self> {
+        values.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let max = values.last()?.0;
+        let all: f64 = values.iter().map(|(_, weight)| weight).sum();
+        let [p5, p50, p95, p99] = [0.05, 0.5, 0.95, 0.99].map(|share| {
+            let mut below = 0.0;
+            let found = values.iter().find(|(_, weight)| {
+                below += weight;
+                below >= share * all
+            });
+            found.map_or(max, |(value, _)| *value)
+        });
+        Some(Percentiles {
+            p5,
+            p50,
+            p95,
+            p99,
+            max,
+        })
+    }
+}
+
+/// The smallest of the sorted values that at least this share of them does not
+/// exceed.
+///
+/// # Panics
+///
+/// When there are no values.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted[rank.clamp(1, sorted.len()) - 1]
+}
+
+impl Stats {
+    /// Reads a whole trace, raw or for qvis.
+    ///
+    /// # Errors
+    ///
+    /// When it is broken before its last record.
+    pub fn read(input: impl Read) -> Result<Self, Error> {
+        let mut trace = Trace::open(input)?;
+        let mut reading = Reading::default();
+        while let Some(event) = trace.next_event()? {
+            reading.event(&event)?;
+        }
+        let mut stats = reading.finish();
+        stats.title = trace.header().title().map(str::to_owned);
+        stats.vantage_point = trace.header().vantage_point().map(str::to_owned);
+        stats.truncated = trace.truncated();
+        stats.cut = trace.cut();
+        Ok(stats)
+    }
+}
+
+#[derive(Default)]
+struct Reading {
+    stats: Stats,
+    losses: Losses,
+    directions: [Streams; 2],
+    start: Option<f64>,
+    end: f64,
+    /// The congestion window and since when.
+    window: Option<(f64, f64)>,
+    windows: Vec<(f64, f64)>,
+    /// How often the controller says that it has reduced the window.
+    reductions: Option<u64>,
+    reason: Option<String>,
+    /// How often the window became smaller.
+    shrunk: u64,
+}
+
+/// The stream data of one direction.
+#[derive(Default)]
+struct Streams {
+    /// How far each stream is.
+    ends: BTreeMap<u64, u64>,
+    bytes: u64,
+    first: Option<f64>,
+    last: f64,
+}
+
+impl Reading {
+    fn event(&mut self, event: &Event) -> Result<(), Error> {
+        self.stats.events += 1;
+        self.start.get_or_insert(event.time);
+        self.end = self.end.max(event.time);
+        match event.kind {
+            Kind::Sent => self.packet(event, 0),
+            Kind::Received => self.packet(event, 1),
+            Kind::Lost => {
+                self.losses.on_lost(&event.read()?);
+                Ok(())
+            }
+            Kind::Metrics => self.metrics(event),
+            Kind::Phase | Kind::Parameters | Kind::Other => Ok(()),
+        }
+    }
+
+    fn packet(&mut self, event: &Event, direction: usize) -> Result<(), Error> {
+        let packet: Packet = event.read()?;
+        let traffic = match direction {
+            0 => &mut self.stats.sent,
+            _ => &mut self.stats.received,
+        };
+        traffic.packets += 1;
+        traffic.bytes += packet.raw.and_then(|raw| raw.length).unwrap_or_default();
+        self.directions[direction].packet(&packet, event.time);
+        Ok(())
+    }
+
+    fn metrics(&mut self, event: &Event) -> Result<(), Error> {
+        let metrics: Fields = event.read()?;
+        let rtt = metrics.number("latest_rtt").filter(|rtt| *rtt > 0.0);
+        self.stats.rtt_samples.extend(rtt);
+        if let Some(count) = metrics.newly_lost() {
+            *self.losses.counted.get_or_insert(0) += count;
+        }
+        if let Some(window) = metrics.window().and_then(|window| window.parse().ok()) {
+            if let Some((before, since)) = self.window.replace((window, event.time)) {
+                self.windows.push((before, event.time - since));
+                self.shrunk += u64::from(window < before);
+            }
+        }
+        if let Some(reason) = metrics.word("petra_reduction_reason") {
+            self.reason = Some(reason.to_owned());
+        }
+        if let Some(reductions) = metrics.number("petra_reductions") {
+            let before = self
+                .reductions
+                .replace(reductions as u64)
+                .unwrap_or_default();
+            let more = (reductions as u64).saturating_sub(before);
+            if more > 0 {
+                let reason = self.reason.clone().unwrap_or_else(|| "unknown".to_owned());
+                *self.stats.reductions.entry(reason).or_default() += more;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Stats {
+        let mut stats = self.stats;
+        stats.seconds = self.start.map_or(0.0, |start| (self.end - start) / 1e3);
+        for (traffic, streams) in [&mut stats.sent, &mut stats.received]
+            .into_iter()
+            .zip(&self.directions)
+        {
+            traffic.stream_bytes = streams.bytes;
+            traffic.goodput_bps = streams.rate();
+        }
+        stats.packets_lost = self
+            .losses
+            .counted
+            .unwrap_or(self.losses.logged + self.losses.inferred);
+        stats.rtt_samples.sort_by(f64::total_cmp);
+        stats.rtt_ms = Percentiles::of_sorted(&stats.rtt_samples);
+        if let Some((window, since)) = self.window {
+            self.windows.push((window, self.end - since));
+        }
+        stats.window_bytes = Percentiles::of_weighted(self.windows);
+        if self.reductions.is_none() && self.shrunk > 0 {
+            stats.reductions.insert("unknown".to_owned(), self.shrunk);
+        }
+        stats
+    }
+}
+
+impl Streams {
+    fn packet(&mut self, packet: &Packet, time: f64) {
+        for frame in packet.frames.iter().flatten() {
+            let ("stream", Some(stream), Some(length)) =
+                (frame.frame_type, frame.stream_id, frame.data_length())
+            else {
+                continue;
+            };
+            let end = frame.offset.unwrap_or_default().saturating_add(length);
+            let known = self.ends.entry(stream).or_default();
+            self.bytes = self.bytes.saturating_add(end.saturating_sub(*known));
+            *known = end.max(*known);
+            if self.ends.len() > MOST_STREAMS {
+                self.ends.pop_first();
+            }
+            self.first.get_or_insert(time);
+            self.last = time;
+        }
+    }
+
+    fn rate(&self) -> Option<f64> {
+        let seconds = (self.last - self.first?) / 1e3;
+        (seconds > 0.0).then(|| self.bytes as f64 * 8.0 / seconds)
+    }
+}

@@ -1,0 +1,7 @@
+//! Real traces, whole and broken.
+
+mod arbitrary;
+mod check;
+mod qvis;
+mod sample;
+mod stats;

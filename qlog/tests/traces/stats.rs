@@ -1,0 +1,48 @@
+//! The figures of a real trace.
+
+use super::sample::{copy, raw, stock};
+use petra_qlog::qvis::Detail;
+use petra_qlog::stats::Stats;
+
+#[test]
+fn the_figures_are_those_of_the_trace() {
+    let raw = raw();
+    let stats = Stats::read(raw.as_bytes()).unwrap();
+    let events = |name: &str| raw.matches(&format!("\"name\":\"quic:{name}\"")).count() as u64;
+    assert_eq!(stats.vantage_point.as_deref(), Some("server"));
+    assert_eq!(stats.sent.packets, events("packet_sent"));
+    assert_eq!(stats.received.packets, events("packet_received"));
+    assert_eq!(stats.packets_lost, events("packet_lost"));
+    assert_eq!(stats.reductions.keys().collect::<Vec<_>>(), ["queue"]);
+    // 90 ms without any queue, and a queue of one BDP.
+    let rtt = stats.rtt_ms.unwrap();
+    assert!(
+        rtt.p5 >= 90.0 && rtt.p50 >= rtt.p5 && rtt.max <= 190.0,
+        "{rtt:?}"
+    );
+    let goodput = stats.sent.goodput_bps.unwrap();
+    assert!((1.5e6..3e6).contains(&goodput), "{goodput}");
+    assert!(stats.window_bytes.unwrap().p5 >= 13_500.0);
+    assert_eq!(stats.truncated, None);
+}
+
+#[test]
+fn the_copy_for_qvis_has_the_same_figures() {
+    let of = |text: &str| Stats::read(text.as_bytes()).unwrap();
+    for trace in [raw(), stock()] {
+        let (copy, summary) = copy(&trace, &Detail::All).unwrap();
+        let expected = Stats {
+            // An event more for each loss that was inferred.
+            events: of(&trace).events + summary.inferred,
+            ..of(&trace)
+        };
+        assert!(of(&copy) == expected);
+    }
+}
+
+#[test]
+fn reductions_without_reasons_are_counted() {
+    let bare = raw().replace("\"petra_", "\"other_");
+    let stats = Stats::read(bare.as_bytes()).unwrap();
+    assert!(stats.reductions["unknown"] >= 2);
+}
