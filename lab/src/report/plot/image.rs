@@ -32,6 +32,7 @@ pub(in crate::report) fn svg(figure: &Figure) -> Result<String> {
         Canvas::new(
             SVGBackend::with_string(&mut text, (width as u32, height as u32)),
             FINE,
+            false,
         ),
     )?;
     let (_, content) = text
@@ -79,6 +80,7 @@ pub(in crate::report) fn png(figure: &Figure) -> Result<Vec<u8>> {
     let canvas = Canvas::new(
         BitMapBackend::with_buffer(&mut fine, (width as u32, height as u32)),
         scale,
+        true,
     );
     canvas.fill(PAPER.light)?;
     draw(figure, canvas)?;
