@@ -124,7 +124,7 @@ impl Plan {
             name: name.clone(),
             pairs: pairs(&Table::new(a, name), &Table::new(b, name), &mut only),
         });
-        let metrics = metrics.collect();
+        let metrics: Vec<Metric> = metrics.collect();
         let names = [&a.manifest.plan, &b.manifest.plan];
         Plan {
             name: match names {

@@ -64,6 +64,9 @@ pub(super) fn count(metric: &Metric) -> String {
         pairs.filter(|pair| wanted(pair.finding())).count()
     };
     let all = metric.pairs.len();
+    if all == 0 {
+        return "no row is in both".to_owned();
+    }
     let mut words = vec![format!("{} of {all} differ", number(&Finding::differs))];
     let same = number(&|it| it == Finding::Same);
     if same > 0 {

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::page::{page, Frame};
 use super::palette::Palette;
 use super::plot::{png, svg_file, Figure};
-use super::section::Section;
+use super::section::{Names, Section};
 use crate::results::{write_whole, ResultSet};
 
 /// Make one HTML file of results: tables, plots and how expectations came out.
@@ -61,10 +61,9 @@ impl Report {
         let controllers = set.plans.iter().flat_map(|it| &it.manifest.controllers);
         let palette = Palette::new(controllers);
         let series = folder.join("series");
-        let sections = set
-            .plans
-            .iter()
-            .map(|it| Section::new(it, &palette, &series));
+        let names = Names::default();
+        let section = |results| Section::new(results, &palette, &names, &series);
+        let sections = set.plans.iter().map(section);
         let sections: Vec<Section> = sections.collect::<Result<_>>()?;
         let figures: Vec<&Figure> = sections.iter().flat_map(Section::figures).collect();
         write_plots(&figures, &plots)?;

@@ -57,11 +57,14 @@ pub(super) fn share() -> Scale {
 }
 
 fn runs(draft: &Draft, results: &Results) -> Option<Figure> {
-    // Where rows differ in what is possible, a share can be compared.
-    let mixed = !draft.manifest.cases.is_empty() || draft.manifest.axes.len() > 1;
-    let metrics = &draft.manifest.metrics;
-    let share_of_limit = metrics.iter().find(|name| *name == "share_of_limit");
-    let name = share_of_limit.filter(|_| mixed).or(metrics.first())?;
+    // Where lines differ in what is possible, a share can be compared.
+    let manifest = draft.manifest;
+    let mixed = !manifest.cases.is_empty() || manifest.axes.iter().any(|axis| !axis.controllers);
+    let name = if mixed {
+        "share_of_limit"
+    } else {
+        manifest.metrics.first()?
+    };
     let curves = curves(draft, |controller| {
         // A run's value is the mean of its flows'.
         let mut runs: BTreeMap<(u64, u64), Vec<f64>> = BTreeMap::new();

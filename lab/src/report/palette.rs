@@ -63,31 +63,42 @@ pub(super) fn hex(RGBColor(red, green, blue): RGBColor) -> String {
 /// The colours of some controllers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Palette {
-    /// Those without a fixed colour, in the order in which they came.
-    others: Vec<String>,
+    /// Those without a fixed colour.
+    others: Vec<(String, Ink)>,
 }
 
 impl Palette {
+    /// Others than the fixed ones get, in the order in which they come, the
+    /// colours that are left, and go round when there are too many.
     pub(super) fn new<'a>(controllers: impl IntoIterator<Item = &'a String>) -> Self {
-        let mut others: Vec<String> = Vec::new();
+        let (mut others, mut taken) = (Vec::new(), Vec::new());
         for name in controllers {
-            if !FIXED.contains(&name.as_str()) && !others.contains(name) {
-                others.push(name.clone());
+            match fixed(name) {
+                Some(ink) => taken.push(ink),
+                None if others.contains(name) => {}
+                None => others.push(name.clone()),
             }
         }
-        Palette { others }
+        let left = SERIES.iter().rev().filter(|ink| !taken.contains(ink));
+        let left: Vec<Ink> = left.copied().collect();
+        let colours = if left.is_empty() { &SERIES[..] } else { &left };
+        let colours = colours.iter().copied().cycle();
+        Palette {
+            others: others.into_iter().zip(colours).collect(),
+        }
     }
 
-    /// Others than the fixed ones begin with the colour that is left, and go
-    /// round when there are too many.
     pub(super) fn of(&self, controller: &str) -> Ink {
-        let place = FIXED.iter().position(|name| *name == controller);
-        let place = place.unwrap_or_else(|| {
-            let place = self.others.iter().position(|name| name == controller);
-            SERIES.len() - 1 + place.unwrap_or(0)
-        });
-        SERIES[place % SERIES.len()]
+        let other = || self.others.iter().find(|(name, _)| name == controller);
+        fixed(controller)
+            .or_else(|| other().map(|(_, ink)| *ink))
+            .unwrap_or(MUTED)
     }
+}
+
+fn fixed(controller: &str) -> Option<Ink> {
+    let place = FIXED.iter().position(|name| *name == controller)?;
+    Some(SERIES[place])
 }
 
 /// CSS that turns the light colours within `scope` into the dark ones. A rule

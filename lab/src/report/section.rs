@@ -1,11 +1,14 @@
 //! What a report has of each plan.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::iter;
 use std::path::Path;
 
 use anyhow::Result;
 
 use super::palette::Palette;
-use super::plot::Figure;
+use super::plot::{Chart, Figure};
 use super::{bars, distribution, scenes, thesis, words};
 use crate::results::{labels, Manifest, Results, Table};
 
@@ -35,22 +38,40 @@ pub(super) struct Draft<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) palette: &'a Palette,
     pub(super) command: String,
+    pub(super) names: &'a Names,
+}
+
+/// The names of figures' files that are taken.
+#[derive(Default)]
+pub(super) struct Names(RefCell<BTreeSet<String>>);
+
+impl Names {
+    /// The name, with a number when another figure has it.
+    fn take(&self, name: String) -> String {
+        let mut taken = self.0.borrow_mut();
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let names = iter::once(name.clone()).chain(numbered);
+        let free = names.into_iter().find(|name| !taken.contains(name));
+        let free = free.unwrap_or(name);
+        taken.insert(free.clone());
+        free
+    }
 }
 
 impl Draft<'_> {
-    /// A figure of this plan; `words` become the name of its files.
+    /// A figure of this plan; `parts` become the name of its files.
     pub(super) fn figure(
         &self,
-        words: &[&str],
+        parts: &[&str],
         title: String,
         caption: String,
-        chart: super::plot::Chart,
+        chart: Chart,
     ) -> Figure {
-        let words: Vec<String> = words.iter().map(|word| words::slug(word)).collect();
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        let words = iter::once(self.manifest.plan.as_str()).chain(parts.iter().copied());
+        let words = words.map(words::slug);
+        let words: Vec<String> = words.filter(|word| !word.is_empty()).collect();
         Figure {
-            name: format!("{}-{}", words::slug(&self.manifest.plan), words.join("-")),
+            name: self.names.take(words.join("-")),
             title,
             caption,
             command: self.command.clone(),
@@ -75,11 +96,17 @@ impl Section {
     /// # Errors
     ///
     /// A series that should be there and cannot be read.
-    pub(super) fn new(results: &Results, palette: &Palette, series: &Path) -> Result<Self> {
+    pub(super) fn new(
+        results: &Results,
+        palette: &Palette,
+        names: &Names,
+        series: &Path,
+    ) -> Result<Self> {
         let Results { manifest, rows } = results;
         let draft = Draft {
             manifest,
             palette,
+            names,
             command: format!("{} && petra-lab report", manifest.command),
         };
         let shown = |metric: &String| {

@@ -47,9 +47,10 @@ pub(crate) fn count(number: usize, one: &str) -> String {
 /// Part of a file's name: letters, digits and points, with `-` between.
 pub(crate) fn slug(text: &str) -> String {
     let keep = |c: char| c.is_ascii_alphanumeric() || c == '.';
-    let words = text.split(|c| !keep(c)).filter(|word| !word.is_empty());
+    let words = text.split(|c| !keep(c)).map(|word| word.trim_matches('.'));
+    let words = words.filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
-    words.join("-").trim_matches('.').to_owned()
+    words.join("-")
 }
 
 #[cfg(test)]

@@ -48,16 +48,23 @@ pub(super) struct Canvas<B: DrawingBackend> {
     area: DrawingArea<B, Shift>,
     /// Pixels a point. Places are whole pixels in the end, also in SVG.
     scale: f64,
+    bitmap: bool,
 }
+
+/// How much higher than its place plotters writes text into a bitmap, in
+/// points.
+const SINK: f64 = 2.0;
 
 impl<B: DrawingBackend> Canvas<B>
 where
     B::ErrorType: 'static,
 {
-    pub(super) fn new(backend: B, scale: f64) -> Self {
+    /// A surface of so many pixels a point.
+    pub(super) fn new(backend: B, scale: f64, bitmap: bool) -> Self {
         Canvas {
             area: backend.into_drawing_area(),
             scale,
+            bitmap,
         }
     }
 
@@ -68,9 +75,14 @@ where
     pub(super) fn line(&self, points: &[Spot], colour: RGBColor, width: f64) -> Result<()> {
         let points: Vec<(i32, i32)> = points.iter().map(|spot| self.pixel(*spot)).collect();
         let style = colour.stroke_width(self.size(width));
-        self.area
-            .draw(&PathElement::new(points, style))
-            .map_err(failed)
+        // Where a wide line turns back on itself, plotters' bitmaps have a
+        // spike that is not in the data: they get each stretch by itself.
+        let stretch = if self.bitmap { 2 } else { points.len().max(2) };
+        for stretch in points.windows(stretch) {
+            let path = PathElement::new(stretch, style);
+            self.area.draw(&path).map_err(failed)?;
+        }
+        Ok(())
     }
 
     pub(super) fn rectangle(&self, corners: [Spot; 2], colour: RGBColor) -> Result<()> {
@@ -105,7 +117,9 @@ where
         let style = font(SIZE * self.scale)
             .color(&colour)
             .pos(Pos::new(side, VPos::Center));
-        let text = Text::new(text.to_owned(), self.pixel(spot), style);
+        let (x, y) = spot;
+        let sink = if self.bitmap { SINK } else { 0.0 };
+        let text = Text::new(text.to_owned(), self.pixel((x, y + sink)), style);
         self.area.draw(&text).map_err(failed)
     }
 

@@ -32,6 +32,7 @@ pub(in crate::report) fn svg(figure: &Figure) -> Result<String> {
         Canvas::new(
             SVGBackend::with_string(&mut text, (width as u32, height as u32)),
             FINE,
+            false,
         ),
     )?;
     let (_, content) = text
@@ -79,28 +80,12 @@ pub(in crate::report) fn png(figure: &Figure) -> Result<Vec<u8>> {
     let canvas = Canvas::new(
         BitMapBackend::with_buffer(&mut fine, (width as u32, height as u32)),
         scale,
+        true,
     );
     canvas.fill(PAPER.light)?;
     draw(figure, canvas)?;
 
-    let margin = MARGIN * DENSITY as usize;
-    let (wide, high) = (width / SMOOTH + 2 * margin, height / SMOOTH + 2 * margin);
-    let mut pixels = vec![0xff; wide * high * 3];
-    for y in 0..height / SMOOTH {
-        for x in 0..width / SMOOTH {
-            for channel in 0..3 {
-                let at = |dx, dy| {
-                    let place = (y * SMOOTH + dy) * width + x * SMOOTH + dx;
-                    usize::from(fine[place * 3 + channel])
-                };
-                let sum: usize = (0..SMOOTH)
-                    .flat_map(|dy| (0..SMOOTH).map(move |dx| at(dx, dy)))
-                    .sum();
-                let place = (y + margin) * wide + x + margin;
-                pixels[place * 3 + channel] = (sum / (SMOOTH * SMOOTH)) as u8;
-            }
-        }
-    }
+    let (wide, high, pixels) = framed(&fine, width);
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, wide as u32, high as u32);
     encoder.set_color(png::ColorType::Rgb);
@@ -110,6 +95,34 @@ pub(in crate::report) fn png(figure: &Figure) -> Result<Vec<u8>> {
     writer.write_image_data(&pixels)?;
     writer.finish()?;
     Ok(bytes)
+}
+
+/// The mean of each [`SMOOTH`] by [`SMOOTH`] pixels, in a white frame; with the
+/// new width and height.
+fn framed(fine: &[u8], width: usize) -> (usize, usize, Vec<u8>) {
+    let margin = MARGIN * DENSITY as usize;
+    let height = fine.len() / 3 / width;
+    let (wide, high) = (width / SMOOTH + 2 * margin, height / SMOOTH + 2 * margin);
+    let mut pixels = vec![0xff; wide * high * 3];
+    let lines = fine.chunks_exact(width * 3 * SMOOTH);
+    let places = pixels.chunks_exact_mut(wide * 3).skip(margin);
+    let mut sums = vec![0; width / SMOOTH * 3];
+    for (lines, place) in lines.zip(places) {
+        sums.fill(0);
+        for line in lines.chunks_exact(width * 3) {
+            for (sums, block) in sums.chunks_exact_mut(3).zip(line.chunks_exact(3 * SMOOTH)) {
+                for pixel in block.chunks_exact(3) {
+                    sums[0] += u32::from(pixel[0]);
+                    sums[1] += u32::from(pixel[1]);
+                    sums[2] += u32::from(pixel[2]);
+                }
+            }
+        }
+        for (to, sum) in place[margin * 3..].iter_mut().zip(&sums) {
+            *to = (sum / (SMOOTH * SMOOTH) as u32) as u8;
+        }
+    }
+    (wide, high, pixels)
 }
 
 fn about(figure: &Figure) -> String {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use plotters::prelude::{DrawingBackend, RGBColor};
 
-use super::super::palette::{GRID, MUTED, TEXT};
+use super::super::palette::{GRID, MUTED, PAPER, TEXT};
 use super::axis::Axis;
 use super::canvas::{width, At, Canvas};
 use super::legend::{Legend, LINE};
@@ -133,9 +133,14 @@ impl<'a> Layout<'a> {
         }
         if let Some((low, high)) = mark.interval {
             let (low, high) = (self.x(low), self.x(high));
-            canvas.line(&[(low, middle), (high, middle)], whisker, 1.2)?;
-            for end in [low, high] {
-                canvas.line(&[(end, middle - 2.5), (end, middle + 2.5)], whisker, 1.2)?;
+            let end = |x| [(x, middle - 2.5), (x, middle + 2.5)];
+            let strokes = [[(low, middle), (high, middle)], end(low), end(high)];
+            // With an edge, to be seen on a bar of any colour.
+            let edge = (form == Form::Bar).then_some((PAPER.light, 2.8));
+            for (colour, width) in edge.into_iter().chain([(whisker, 1.2)]) {
+                for stroke in &strokes {
+                    canvas.line(stroke, colour, width)?;
+                }
             }
         }
         match form {

@@ -1,0 +1,476 @@
+//! `petra-lab report` and `compare` on results that are made here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use petra_lab::results::{write_csv, Axis, Comparison, Manifest, Row, Verdict, Versions};
+use tempfile::TempDir;
+
+const CONTROLLERS: [&str; 3] = ["mechanism", "westwood", "reno"];
+const READINGS: [&str; 2] = ["as printed", "packet-scaled"];
+
+/// A plan like those of the thesis's tables: two rows in two readings, three
+/// seeds. `value` gives the received megabytes by reading, row, controller and
+/// seed.
+struct Made {
+    manifest: Manifest,
+    rows: Vec<Row>,
+}
+
+fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
+    let axis = |name: &str, fields: &str, values: &[&str], controllers| Axis {
+        name: name.to_owned(),
+        fields: vec![fields.to_owned()],
+        values: values.iter().map(|it| it.to_string()).collect(),
+        controllers,
+    };
+    let verdict = |holds| Verdict {
+        expected: "received_mb of westwood is at least that of reno".to_owned(),
+        metric: "received_mb".to_owned(),
+        holds,
+        comparisons: vec![Comparison {
+            row: "row 2".to_owned(),
+            value: 1.5,
+            reference: 2.5,
+            tolerance: 0.0,
+            holds,
+        }],
+    };
+    let manifest = Manifest {
+        plan: name.to_owned(),
+        title: "Rows & <b>columns</b>".to_owned(),
+        description: "One.\n\nTwo \"quoted\" <script>alert(1)</script>.".to_owned(),
+        plan_hash: "1234".to_owned(),
+        backend: "sim".to_owned(),
+        versions: Versions::current(),
+        command: format!("petra-lab run plans/{name}.toml --seeds 3"),
+        seeds: vec![1, 2, 3],
+        metrics: vec!["received_mb".to_owned(), "queue_mean_ms".to_owned()],
+        axes: vec![
+            axis("flow.cc", "flow.cc", &CONTROLLERS, true),
+            axis("reading", "link.rate", &READINGS, false),
+        ],
+        cases: vec!["row 1".to_owned(), "row 2".to_owned()],
+        controllers: CONTROLLERS.map(str::to_owned).into(),
+        series: false,
+        verdicts: vec![verdict(true), verdict(false)],
+    };
+    let mut rows = Vec::new();
+    for (reading, reading_name) in READINGS.iter().enumerate() {
+        for case in 0..2 {
+            for (place, controller) in CONTROLLERS.iter().enumerate() {
+                for seed in 1..=3 {
+                    let mb = value(reading, case, place, seed);
+                    let point = rows.len() as u64 / 3;
+                    let texts = |pairs: &[(&str, &str)]| {
+                        let owned = |(a, b): &(&str, &str)| (a.to_string(), b.to_string());
+                        pairs.iter().map(owned).collect()
+                    };
+                    rows.push(Row {
+                        plan: name.to_owned(),
+                        plan_hash: "1234".to_owned(),
+                        key: format!("{point}-{seed}"),
+                        backend: "sim".to_owned(),
+                        versions: "some".to_owned(),
+                        point,
+                        case: Some(format!("row {}", case + 1)),
+                        seed,
+                        flow: 0,
+                        controller: controller.to_string(),
+                        cc: controller.to_string(),
+                        failure: None,
+                        settings: texts(&[
+                            ("flow.cc", controller),
+                            ("reading", reading_name),
+                            ("link.rate", "<1mbit>"),
+                            ("link.1.loss", "0.5%"),
+                        ]),
+                        metrics: vec![
+                            ("received_mb".to_owned(), Some(mb)),
+                            ("queue_mean_ms".to_owned(), Some(mb / 2.0)),
+                            ("share_of_limit".to_owned(), Some(mb / 100.0)),
+                        ],
+                        references: vec![
+                            ("printed.petra".to_owned(), Some(17.1)),
+                            ("printed.westwood".to_owned(), Some(16.84)),
+                            ("printed.newreno".to_owned(), Some(4.27)),
+                        ],
+                    });
+                }
+            }
+        }
+    }
+    Made { manifest, rows }
+}
+
+/// Everything in order: mechanism over westwood over reno, but for the second
+/// row as printed, where reno is first and nobody can tell the others apart.
+fn received(reading: usize, case: usize, controller: usize, seed: u64) -> f64 {
+    let mean = match (reading, case, controller) {
+        (0, 1, 2) => 40.0,
+        (0, 1, _) => 20.0,
+        _ => [30.0, 20.0, 10.0][controller],
+    };
+    let spread = if (reading, case) == (0, 1) { 3.0 } else { 0.1 };
+    mean + spread * (seed as f64 - 2.0) * if controller == 0 { -1.0 } else { 1.0 }
+}
+
+impl Made {
+    fn write(&self, folder: &Path) {
+        fs::create_dir_all(folder).unwrap();
+        let file = |kind: &str| folder.join(format!("{}.{kind}", self.manifest.plan));
+        fs::write(file("json"), serde_json::to_vec(&self.manifest).unwrap()).unwrap();
+        let mut csv = Vec::new();
+        write_csv(&self.rows, &mut csv).unwrap();
+        fs::write(file("csv"), csv).unwrap();
+    }
+}
+
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new(results: &[(&str, Made)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, made) in results {
+            made.write(&folder.path().join(name));
+        }
+        Place { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn output(&self, words: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_petra-lab"));
+        let command = command.args(words.split(' ')).current_dir(&self.folder);
+        command.output().unwrap()
+    }
+
+    fn ok(&self, words: &str) -> String {
+        let output = self.output(words);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn fails(&self, words: &str) -> String {
+        let output = self.output(words);
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+/// The texts of a page, in their order, each element's by itself.
+fn texts(page: &str) -> Vec<&str> {
+    let texts = page.split('<').filter_map(|part| part.split_once('>'));
+    let texts = texts.map(|(_, text)| text.trim());
+    texts.filter(|text| !text.is_empty()).collect()
+}
+
+/// Whether the words stand one after the other, with others between them.
+fn in_order(texts: &[&str], words: &[&str]) -> bool {
+    let mut texts = texts.iter();
+    words.iter().all(|word| texts.any(|text| text == word))
+}
+
+#[test]
+fn a_report_is_one_file_with_everything_in_its_order() {
+    let place = Place::new(&[("results", made("table-4.2", received))]);
+    let said = place.ok("report results");
+    assert!(said.ends_with("report: results/report.html\n"), "{said}");
+    let page = place.read("results/report.html");
+    let texts = texts(&page);
+    let parts = [
+        "The thesis's tables: does the order hold?",
+        "petra-lab run plans/table-4.2.toml --seeds 3",
+        "Expected",
+        "holds",
+        "does not hold",
+        "row 2: 1.50 against 2.50",
+        "Printed and measured: as printed",
+        "Whether the order holds: packet-scaled",
+        "Body received, MB",
+        "Distributions",
+    ];
+    assert!(in_order(&texts, &parts), "{texts:?}");
+    // A row: case, the other axis, what the case has set, a mean and its
+    // interval for each controller, what was printed.
+    let row = [
+        "row 1",
+        "as printed",
+        "0.5%",
+        "30.00",
+        "± 0.25",
+        "20.00",
+        "± 0.25",
+        "10.00",
+    ];
+    assert!(in_order(&texts, &row), "{texts:?}");
+    assert!(in_order(
+        &texts,
+        &["printed.petra", "17.1", "16.84", "4.27"]
+    ));
+    // Nothing from anywhere else: the only addresses are XML's name of SVG.
+    let elsewhere =
+        page.matches("://").count() - page.matches("http://www.w3.org/2000/svg").count();
+    assert_eq!(elsewhere, 0);
+    for sign in ["<script", "<link", "<img", "url(", "@import"] {
+        assert!(!page.contains(sign), "{sign}");
+    }
+    // What results say is text and never markup.
+    assert!(page.contains("Rows &amp; &lt;b&gt;columns&lt;/b&gt;") && !page.contains("<b>columns"));
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(page.contains("prefers-color-scheme:dark") && page.contains("width=device-width"));
+}
+
+#[test]
+fn every_plot_is_in_the_page_and_beside_it_with_its_command() {
+    let place = Place::new(&[("results", made("table-4.2", received))]);
+    place.ok("report results -o all.html");
+    let page = place.read("all.html");
+    let files: Vec<PathBuf> = place
+        .path("all.plots")
+        .read_dir()
+        .unwrap()
+        .map(|it| it.unwrap().path())
+        .collect();
+    let pictures: Vec<&PathBuf> = files
+        .iter()
+        .filter(|it| it.extension().unwrap() == "svg")
+        .collect();
+    assert_eq!(files.len(), 2 * pictures.len());
+    assert_eq!(page.matches("<svg").count(), pictures.len());
+    let command = "petra-lab run plans/table-4.2.toml --seeds 3 && petra-lab report";
+    assert_eq!(
+        page.matches(&command.replace("&", "&amp;")).count(),
+        pictures.len()
+    );
+    for svg in pictures {
+        let text = fs::read_to_string(svg).unwrap();
+        let document = roxmltree::Document::parse(&text).expect("an SVG is XML");
+        let mut elements = document.descendants();
+        let about = elements.find(|it| it.tag_name().name() == "desc");
+        assert!(about.unwrap().text().unwrap().ends_with(command), "{text}");
+        let name = svg.file_stem().unwrap().to_str().unwrap();
+        assert!(
+            page.contains(&format!("href=\"all.plots/{name}.svg\"")),
+            "{name}"
+        );
+        let file = fs::File::open(svg.with_extension("png")).unwrap();
+        let image = png::Decoder::new(std::io::BufReader::new(file))
+            .read_info()
+            .unwrap();
+        assert!(image.info().width > 600 && image.info().height > 100);
+        let texts = &image.info().utf8_text;
+        assert!(texts
+            .iter()
+            .any(|it| it.get_text().unwrap().ends_with(command)));
+    }
+}
+
+#[test]
+fn the_order_of_each_row_holds_is_undecided_or_reversed() {
+    let place = Place::new(&[("results", made("table-4.2", received))]);
+    place.ok("report results");
+    let page = place.read("results/report.html");
+    let texts = texts(&page);
+    // As printed: row 1 holds, row 2 is undecided and reversed.
+    let counts = [
+        "as printed, 2 rows",
+        "mechanism over westwood",
+        "1",
+        "1",
+        "0",
+        "westwood over reno",
+        "1",
+        "0",
+        "1",
+        "1 exception",
+        "packet-scaled, 2 rows",
+        "mechanism over westwood",
+        "2",
+        "0",
+        "0",
+        "No order is reversed in any row.",
+    ];
+    assert!(in_order(&texts, &counts), "{texts:?}");
+    // Ratios, printed and measured: 17.1 / 16.84 and 30 / 20.
+    let start = texts
+        .iter()
+        .position(|it| it.starts_with("Printed and measured"))
+        .unwrap();
+    assert!(in_order(
+        &texts[start..],
+        &["row 1", "17.10", "16.84", "4.27", "1.02"]
+    ));
+    assert!(
+        texts[start..]
+            .iter()
+            .any(|it| it.starts_with("1.50 [1.48, 1.52]")),
+        "{texts:?}"
+    );
+    assert!(in_order(
+        &texts[start..],
+        &["row 2", "undecided", "reversed"]
+    ));
+}
+
+#[test]
+fn flows_over_time_are_drawn_where_there_are_some() {
+    let mut made = made("table-4.2", received);
+    made.manifest.series = true;
+    made.rows.retain(|row| row.case.as_deref() == Some("row 2"));
+    let place = Place::new(&[("results", made)]);
+    let error = place.fails("report results");
+    assert!(
+        error.contains("cannot read the series results/series/3-1.csv"),
+        "{error}"
+    );
+    assert!(!place.path("results/report.html").exists());
+
+    fs::create_dir(place.path("results/series")).unwrap();
+    for point in 0..12 {
+        let mut text =
+            "flow,cc,seconds,cwnd_bytes,in_flight_bytes,rtt_ms,queue_ms,body_bytes\n".to_owned();
+        for step in 0..100 {
+            text += &format!(
+                "0,x,{step},{},100,{},{},{}\n",
+                step * 7 % 31,
+                90 + step % 9,
+                step % 9,
+                step * 1000
+            );
+        }
+        fs::write(place.path(&format!("results/series/{point}-1.csv")), text).unwrap();
+    }
+    place.ok("report results");
+    let page = place.read("results/report.html");
+    for title in [
+        "Goodput over time, row 2, reading packet-scaled",
+        "RTT over the run, row 2, reading as printed",
+        "westwood: window, row 2, reading as printed",
+        "reno: delays, row 2, reading as printed",
+    ] {
+        assert!(
+            page.contains(&format!("<strong>{title}</strong>")),
+            "{title}"
+        );
+    }
+    // No estimate was there to be drawn.
+    assert!(!page.contains("<strong>westwood: rates"));
+}
+
+#[test]
+fn results_that_are_missing_or_broken_are_told_and_nothing_is_written() {
+    let place = Place::new(&[("results", made("table-4.2", received))]);
+    let says = |words: &str, says: &str| {
+        let error = place.fails(words);
+        assert!(error.contains(says), "{says}\nis not in\n{error}");
+    };
+    says("report nowhere", "cannot read the results in nowhere");
+    fs::create_dir(place.path("empty")).unwrap();
+    says("report empty", "there are no results in empty");
+    says("compare results empty", "there are no results in empty");
+    says("report results -o empty", "empty is a folder");
+    says(
+        "compare results results --metric speed",
+        "there is no metric `speed`; there are goodput_mbps",
+    );
+
+    let csv = place.read("results/table-4.2.csv");
+    fs::write(
+        place.path("results/table-4.2.csv"),
+        csv.replacen(",30.1,", ",much,", 1),
+    )
+    .unwrap();
+    says("report results", "`received_mb` is `much`, no number");
+    fs::write(place.path("results/table-4.2.csv"), &csv[..csv.len() - 30]).unwrap();
+    says("report results", "table-4.2.csv");
+    fs::write(place.path("results/table-4.2.json"), "{").unwrap();
+    says(
+        "report results",
+        "results/table-4.2.json is not of a plan's results",
+    );
+    assert!(!place.path("results/report.html").exists());
+    assert!(!place.path("results/report.plots").exists());
+}
+
+#[test]
+fn two_sets_are_compared_row_by_row() {
+    // B: the mechanism is twice as good in all rows, the rest is as it was.
+    let double = |reading, case, controller, seed| {
+        let times = if controller == 0 { 2.0 } else { 1.0 };
+        times * received(reading, case, controller, seed)
+    };
+    let other = made("other", received);
+    let mut less = made("table-4.2", double);
+    less.rows
+        .retain(|row| row.controller != "reno" || row.case.as_deref() == Some("row 1"));
+    let place = Place::new(&[
+        ("a", made("table-4.2", received)),
+        ("a", other),
+        ("b", less),
+        ("b", made("new", received)),
+    ]);
+    let said = place.ok("compare a b --metric received_mb -o page.html");
+    assert!(
+        said.contains("Body received, MB: 4 of 10 differ, 6 the same to the last digit"),
+        "{said}"
+    );
+    let line = said
+        .lines()
+        .find(|line| line.contains("row 1, reading as printed"))
+        .unwrap();
+    for word in [
+        "mechanism",
+        "30.00 ± 0.25",
+        "60.00 ± 0.50",
+        "+30.00 ± 0.4",
+        "2.00 [1.98, 2.02]",
+        "* better",
+    ] {
+        assert!(line.contains(word), "{word}: {line}");
+    }
+    assert!(!said.contains(" westwood "), "{said}");
+    assert!(
+        said.contains("only in A:\n  row 2, reading as printed: reno"),
+        "{said}"
+    );
+    assert!(
+        said.contains("only in A: other\n\nonly in B: new"),
+        "{said}"
+    );
+    let page = place.read("page.html");
+    assert!(
+        page.contains("+30.00") && page.contains("* better"),
+        "{page}"
+    );
+
+    let said = place.ok("compare b a --metric queue_mean_ms --all");
+    assert!(
+        said.contains(" westwood ") && said.contains("* better"),
+        "{said}"
+    );
+    // One plan each: compared whatever their names are.
+    let said = place.ok("compare a/other.json b/new.json");
+    assert!(
+        said.contains("other, new") && said.contains("0 of 12 differ, 12 the same"),
+        "{said}"
+    );
+    // Two folders without a common plan.
+    fs::remove_file(place.path("b/table-4.2.json")).unwrap();
+    made("newer", received).write(&place.path("b"));
+    let error = place.fails("compare a b");
+    assert!(
+        error.contains("have no plan in common: other, table-4.2 and new, newer"),
+        "{error}"
+    );
+}
