@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use petra_lab::link::Direction;
-use petra_lab::sim::{run, Flow, Scenario};
+use petra_lab::link::{Direction, Link};
+use petra_lab::scenario::{Flow, Scenario};
+use petra_lab::sim::run;
 
 fn petra_lab(arguments: &[&str], folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_petra-lab"));
@@ -47,7 +48,13 @@ fn traces() -> tempfile::TempDir {
         run(&Scenario {
             duration: std::time::Duration::from_secs(2),
             qlog: Some(folder.path().to_owned()),
-            ..Scenario::new(down.clone(), down, flows)
+            ..Scenario::new(
+                Link {
+                    up: down.clone(),
+                    down,
+                },
+                flows,
+            )
         })
         .unwrap();
         let files = ["server-0-petra-seed1.sqlog", "server-1-cubic-seed1.sqlog"];
