@@ -116,7 +116,7 @@ mod tests {
             );
         }
         log + "\u{1e}{\"time\":30,\"name\":\"quic:recovery_metrics_updated\",\"data\":\
-               {\"cf_lost_packets\":{\"delta\":2,\"total\":3}}}\n"
+               {\"cf_lost_packets\":{\"delta\":3,\"total\":3}}}\n"
     }
 
     fn read(log: &str) -> Transport {
