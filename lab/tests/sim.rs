@@ -181,6 +181,20 @@ fn pacing_is_what_keeps_bbr2_from_bursts() {
 }
 
 #[test]
+fn cubic_is_quiches_or_that_of_the_rfcs() {
+    let mut scenario = scenario(lossy(), &["cubic"]);
+    let stock = only_flow(&scenario);
+    assert!(stock.runts > 0.5, "{}", stock.runts);
+    scenario.flows[0].silly_window_avoidance = Some(true);
+    let whole = only_flow(&scenario);
+    assert!(whole.runts < 0.05, "{}", whole.runts);
+    // Without its undo, every random loss is a reduction that stays.
+    scenario.flows[0].cubic_spurious_undo = true;
+    let strict = only_flow(&scenario);
+    assert!(strict.goodput < whole.goodput, "{}", strict.goodput);
+}
+
+#[test]
 fn a_dead_link_is_a_failure_of_the_flow() {
     let flow = only_flow(&Scenario {
         duration: Duration::from_secs(60),

@@ -16,6 +16,13 @@ pub struct Flow {
     /// The server's congestion controller as quiche knows it, options
     /// included.
     pub cc: String,
+    /// Whether the server takes less room in its window than a datagram for
+    /// none; `None` is quiche's default: on for registered controllers, off for
+    /// its own.
+    pub silly_window_avoidance: Option<bool>,
+    /// Whether quiche's CUBIC undoes a reduction for losses alone that proved
+    /// spurious, as RFC 9438 4.9 has it.
+    pub cubic_spurious_undo: bool,
     /// When the client connects.
     pub start: Duration,
     /// When the client goes away; `None` stays to the end.
@@ -69,6 +76,8 @@ impl Flow {
     pub fn new(cc: &str) -> Self {
         Flow {
             cc: cc.to_owned(),
+            silly_window_avoidance: None,
+            cubic_spurious_undo: false,
             start: Duration::ZERO,
             stop: None,
             delay: Duration::ZERO,
@@ -125,6 +134,10 @@ impl FromStr for Flow {
 #[serde(deny_unknown_fields)]
 struct Written {
     cc: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    silly_window_avoidance: Option<bool>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cubic_spurious_undo: bool,
     #[serde(with = "Text::<Time>", default)]
     start: Duration,
     #[serde(
@@ -178,6 +191,8 @@ impl TryFrom<Written> for Flow {
         };
         Ok(Flow {
             cc: written.cc,
+            silly_window_avoidance: written.silly_window_avoidance,
+            cubic_spurious_undo: written.cubic_spurious_undo,
             start: written.start,
             stop: written.stop,
             delay: written.delay,
@@ -201,6 +216,8 @@ impl From<Flow> for Written {
         }
         Written {
             cc: flow.cc,
+            silly_window_avoidance: flow.silly_window_avoidance,
+            cubic_spurious_undo: flow.cubic_spurious_undo,
             start: flow.start,
             stop: flow.stop,
             delay: flow.delay,

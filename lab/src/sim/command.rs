@@ -42,6 +42,14 @@ pub struct Sim {
     /// All controllers on one link, instead of each on its own.
     #[arg(long)]
     share: bool,
+    /// Whether servers take less room in the window than a datagram for none
+    /// [default: quiche's, off for its own controllers and on for ours].
+    #[arg(long, value_name = "BOOL")]
+    silly_window_avoidance: Option<bool>,
+    /// Have cubic undo a reduction for losses alone that proved spurious, as
+    /// RFC 9438 does.
+    #[arg(long)]
+    cubic_spurious_undo: bool,
     /// Switch pacing off.
     #[arg(long, conflicts_with = "hold")]
     no_pacing: bool,
@@ -95,6 +103,8 @@ impl Sim {
             .iter()
             .map(|flow| Flow {
                 traffic: self.size.map_or(Traffic::Bulk, Traffic::Size),
+                silly_window_avoidance: self.silly_window_avoidance,
+                cubic_spurious_undo: self.cubic_spurious_undo,
                 ..flow.clone()
             })
             .collect();

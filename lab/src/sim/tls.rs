@@ -37,6 +37,10 @@ pub(super) fn server(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<qu
     config.set_cc_algorithm_name(cc).map_err(|error| {
         anyhow!("quiche knows no congestion controller `{cc}`, or not these options ({error:?})")
     })?;
+    if let Some(on) = flow.silly_window_avoidance {
+        config.set_silly_window_avoidance(on);
+    }
+    config.set_cubic_spurious_undo(flow.cubic_spurious_undo);
     Ok(config)
 }
 
