@@ -191,7 +191,8 @@ pub fn format_queue(queue: Queue) -> String {
 
 /// `count` in the first of `units`, from the largest down to 1, that divides it.
 fn whole(count: u64, units: &[(&str, u64)]) -> String {
-    let fits = |(_, scale): &&(&str, u64)| count % scale == 0 && (count > 0 || *scale == 1);
+    let fits =
+        |(_, scale): &&(&str, u64)| count.is_multiple_of(*scale) && (count > 0 || *scale == 1);
     let (unit, scale) = units.iter().find(fits).unwrap_or(&units[units.len() - 1]);
     format!("{}{unit}", count / scale)
 }

@@ -256,6 +256,41 @@ fn of_small_packets_every_third_passes() {
     assert_eq!(passed, expected);
 }
 
+/// What a link does that draws on everything random, in one number.
+#[test]
+fn the_same_seed_is_the_same_link_on_every_machine() {
+    let direction = Direction {
+        rate: None,
+        lte: Some("mean=8mbit,deviation=0.5".parse().unwrap()),
+        aqm: "red:min=5kB,max=30kB".parse().unwrap(),
+        delay: Duration::from_millis(20),
+        jitter: Duration::from_millis(2),
+        burst: Some("to_bad=1%,to_good=25%,loss_bad=50%".parse().unwrap()),
+        ..wide()
+    };
+    let mut random = generator(5, 5);
+    let mut at = 0;
+    let mut next = || {
+        at += random.next_u64() % (2 * MS);
+        (at, 0, 1000)
+    };
+    let entries: Vec<Entry> = (0..50_000).map(|_| next()).collect();
+    // FNV-1a of when each arrives, or of what else becomes of it.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for fate in pass(&direction, &entries, SECOND) {
+        let word = match fate {
+            Some(Fate::Arrives { at, queued }) => at ^ queued.rotate_left(32),
+            Some(Fate::Lost { .. }) => 1,
+            Some(Fate::Dropped) => 2,
+            _ => 3,
+        };
+        for byte in word.to_le_bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    assert_eq!(hash, 0x81e8_a72e_444e_f429, "{hash:#x}");
+}
+
 fn millis(range: std::ops::Range<u64>) -> impl Strategy<Value = Duration> {
     range.prop_map(Duration::from_millis)
 }

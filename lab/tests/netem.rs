@@ -169,3 +169,23 @@ fn what_cannot_be_run_is_told_before_anything_is_made() {
         assert!(!out.exists());
     }
 }
+
+#[test]
+#[ignore = "takes netem and the built example pair: run with --ignored"]
+fn a_plan_runs_on_netem_and_its_results_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = folder.path().join("plan.toml");
+    let toml = "duration = \"3s\"\nbackend = \"netem\"\n[link]\nrate = \"2mbit\"\n\
+                delay = \"20ms\"\n[flow]\ncc = \"reno\"\n";
+    std::fs::write(&plan, toml).unwrap();
+    let out = folder.path().join("out");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_petra-lab"));
+    command.arg("run").arg(&plan).arg("-o").arg(&out);
+    let Output { status, stderr, .. } = command.output().unwrap();
+    assert!(status.success(), "{}", text(&stderr));
+    let set = petra_lab::results::ResultSet::read(&out).unwrap();
+    let row = &set.plans[0].rows[0];
+    assert_eq!(row.backend, "netem");
+    let goodput = row.metric("goodput_mbps").unwrap();
+    assert!(goodput > 0.5 && goodput < 2.0, "{goodput}");
+}

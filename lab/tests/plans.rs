@@ -123,7 +123,7 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
         ("\"goodput_mbps\"", "\"goodput\"", "plan.toml:5:12: metrics: `goodput` is not understood; expected one of goodput_mbps"),
         ("\"reno\"]", "\"rеno\"]", "plan.toml:16:23: flow.0.cc: unknown"),
         ("\"reno\"]", "\"petra\"]", "plan.toml:16:23: sweep.flow.cc: `petra` stands twice"),
-        ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"link.rate\" = { from = \"1mbit\", to = \"2kbit\", steps = 3 }", "plan.toml:16:43: sweep.link.rate: from `1mbit` to `2kbit` is not understood; expected the same unit twice"),
+        ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"link.rate\" = { from = \"1mbit\", to = \"2kbit\", steps = 3 }", "plan.toml:16:38: sweep.link.rate: from `1mbit` to `2kbit` is not understood; expected the same unit twice"),
         ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"flow.1.cc\" = [\"petra\"]", "plan.toml:16:1: flow.1.cc: there is no number 1; they count from 0, and there are 1"),
         ("\"link.loss\" = \"1%\"", "\"link.loss\" = \"101%\"", "plan.toml:23:23: link.0.loss: `101%` is not understood; expected a share from 0 to 1"),
         ("\"link.loss\" = \"1%\"", "\"link.los\" = \"1%\"", "plan.toml:23:9: link.0: unknown field `los`"),

@@ -7,7 +7,7 @@
 //!                   case       └─ Point
 //! ```
 //!
-//! A plan is read as a [`tree`] of values that know their place in the file.
+//! A plan is read as a tree of values that know their place in the file.
 //! Sweeps and cases put their values into the tree, each with its own place;
 //! only then does the tree become a [`Scenario`](crate::scenario::Scenario). So
 //! whatever is wrong is told with its line, wherever it was written.
@@ -24,6 +24,9 @@ mod path;
 mod read;
 mod scenario;
 mod tree;
+
+#[cfg(test)]
+mod tests;
 
 pub use expand::{Plan, Point, Run};
 pub use expect::{Expectation, Relation, Selection, Than, Tolerance};

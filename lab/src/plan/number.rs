@@ -88,3 +88,57 @@ pub(super) fn range(
     };
     Ok((0..steps).map(|step| first.with(number(step))).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fault::Place;
+    use super::*;
+
+    fn node(value: Value) -> Node {
+        let place = Place {
+            file: 0,
+            start: 0,
+            end: 0,
+        };
+        Node { value, place }
+    }
+
+    fn text(text: &str) -> Node {
+        node(Value::Text(text.to_owned()))
+    }
+
+    fn shown(values: Vec<Value>) -> Vec<String> {
+        values.into_iter().map(|it| node(it).to_string()).collect()
+    }
+
+    #[test]
+    fn the_number_changes_and_the_unit_stays() {
+        for (from, factor, to) in [
+            ("2mbit", 3.375, "6.75mbit"),
+            ("0.1%", 3.0, "0.3%"),
+            ("1bdp", 0.5, "0.5bdp"),
+        ] {
+            assert_eq!(shown(vec![times(&text(from), factor).unwrap()]), [to]);
+        }
+        let whole = times(&node(Value::Integer(5)), 2.0).unwrap();
+        assert!(matches!(whole, Value::Integer(10)));
+        assert!(times(&text("petra"), 2.0).is_err());
+    }
+
+    #[test]
+    fn a_range_has_both_its_ends() {
+        let linear = range(&text("0%"), &text("2%"), 5, Spacing::Linear);
+        assert_eq!(shown(linear.unwrap()), ["0%", "0.5%", "1%", "1.5%", "2%"]);
+        let log = range(&text("1mbit"), &text("100mbit"), 3, Spacing::Log);
+        assert_eq!(shown(log.unwrap()), ["1mbit", "10mbit", "100mbit"]);
+        let bare = range(
+            &node(Value::Integer(0)),
+            &node(Value::Integer(1)),
+            3,
+            Spacing::Linear,
+        );
+        assert_eq!(shown(bare.unwrap()), ["0", "0.5", "1"]);
+        assert!(range(&text("0%"), &text("2%"), 3, Spacing::Log).is_err());
+        assert!(range(&text("1mbit"), &text("2kbit"), 3, Spacing::Linear).is_err());
+    }
+}

@@ -99,8 +99,7 @@ fn fields(text: &str, file: usize) -> Result<Table, Fault> {
         return Err(Fault::at(place, "a plan is a table"));
     };
     for entry in &root.entries {
-        let known = |name: &&str| *name == entry.key;
-        if !PLAN.iter().chain(&SCENARIO).any(|name| known(&name)) {
+        if !PLAN.iter().chain(&SCENARIO).any(|name| *name == entry.key) {
             let message = format!(
                 "a plan has no field `{}`; it has {}",
                 entry.key,

@@ -77,17 +77,30 @@ impl Download {
         http: &mut h3::Connection,
     ) -> h3::Result<()> {
         self.begin_or_end(conn, http)?;
-        loop {
+        // Where nothing is readable and no body has just ended, HTTP/3 has
+        // nothing to tell. Asking it is dearer than finding that out.
+        let mut ended = false;
+        while ended || conn.is_readable() {
             match http.poll(conn) {
                 Ok((stream, h3::Event::Data)) => {
-                    while let Ok(read) = http.recv_body(conn, stream, &mut self.scratch) {
-                        self.received += read as u64;
-                    }
+                    self.read(conn, http, stream);
+                    ended = conn.stream_finished(stream);
                 }
                 Ok((stream, h3::Event::Finished)) => self.whole(stream),
                 Ok(_) => (),
                 Err(h3::Error::Done) => return Ok(()),
                 Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what there is of a body.
+    fn read(&mut self, conn: &mut quiche::Connection, http: &mut h3::Connection, stream: u64) {
+        while let Ok(read) = http.recv_body(conn, stream, &mut self.scratch) {
+            self.received += read as u64;
+            if read < self.scratch.len() {
+                break;
             }
         }
     }

@@ -24,7 +24,8 @@ impl Upload {
         conn: &mut quiche::Connection,
         http: &mut h3::Connection,
     ) -> h3::Result<()> {
-        loop {
+        // As at the client: mostly there is nothing to read here.
+        while conn.is_readable() {
             match http.poll(conn) {
                 Ok((stream, h3::Event::Headers { list, .. })) => {
                     self.answer(conn, http, stream, &list)?;

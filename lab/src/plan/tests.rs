@@ -1,0 +1,178 @@
+//! Plans as a whole, from their text to their runs.
+
+use std::fs;
+use std::time::Duration;
+
+use super::{Plan, Point};
+use crate::link::Queue;
+use crate::results::Versions;
+
+const BASE: &str = r#"
+title = "base"
+description = "Of the base."
+seeds = [7, 9]
+duration = "5s"
+
+[[link]]
+rate = "10mbit"
+delay = "45ms"
+
+[[link]]
+rate = "2mbit"
+delay = "1ms"
+up = { grid = "20ms" }
+
+[[flow]]
+cc = "petra"
+"#;
+
+/// The plan of this text, which may extend `base.toml`.
+fn plan(text: &str) -> Result<Plan, String> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("base.toml"), BASE).unwrap();
+    fs::write(folder.path().join("trace"), "1\n").unwrap();
+    let path = folder.path().join("plan.toml");
+    fs::write(&path, text).unwrap();
+    Plan::read(&path).map_err(|error| format!("{error:#}"))
+}
+
+fn extended(text: &str) -> Plan {
+    plan(&format!("extends = \"base.toml\"\n{text}")).unwrap()
+}
+
+/// A setting of each point.
+fn settings<'a>(plan: &'a Plan, name: &str) -> Vec<&'a str> {
+    let setting = |point: &'a Point| {
+        let found = point.settings.iter().find(|(other, _)| other == name);
+        found.map_or("", |(_, value)| value.as_str())
+    };
+    plan.points.iter().map(setting).collect()
+}
+
+#[test]
+fn a_plan_says_over_its_base_what_it_says() {
+    let plan = extended("title = \"own\"\ndescription = \"Of the plan.\"\nduration = \"9s\"");
+    assert_eq!(plan.name, "plan");
+    assert_eq!(plan.title, "own");
+    assert_eq!(plan.description, "Of the plan.\n\nOf the base.");
+    assert_eq!(plan.seeds, [7, 9]);
+    let scenario = &plan.points[0].scenario;
+    assert_eq!(scenario.duration, Duration::from_secs(9));
+    assert_eq!(scenario.path[1].up.grid, Duration::from_millis(20));
+    assert_eq!(scenario.path[1].up.rate, Some(2_000_000));
+}
+
+#[test]
+fn a_fault_in_the_base_is_told_with_the_base() {
+    let error = plan("extends = \"base.toml\"\n[controllers]\nx = \"y\"").unwrap_err();
+    assert!(error.contains("plan.toml:3:5: controllers.x"), "{error}");
+    let error = plan("extends = \"base.toml\"\n[sweep]\n\"link.rate\" = [{ times = \"a\" }]");
+    assert!(error.unwrap_err().contains("plan.toml:3:26"));
+    let error = plan("extends = \"none.toml\"").unwrap_err();
+    assert!(error.contains("there is no plan"), "{error}");
+    let error = plan("extends = \"plan.toml\"").unwrap_err();
+    assert!(error.contains("without end"), "{error}");
+}
+
+#[test]
+fn cases_come_first_and_the_last_axis_moves_first() {
+    let plan = extended(
+        r#"
+        [sweep]
+        "flow.cc" = ["petra", "reno"]
+        [sweep.reading]
+        name = ["printed", "scaled"]
+        "link.rate" = [{ times = 1 }, { times = 3.375 }]
+        "link.0.queue" = ["10kB", "20kB"]
+        [[case]]
+        name = "slow"
+        set = { "link.1.rate" = "1mbit" }
+        ours = 5
+        [[case]]
+        name = "lossy"
+        set = { "link.1.loss" = "1%" }
+        theirs = { petra = 1.5 }
+        "#,
+    );
+    assert_eq!(plan.points.len(), 8);
+    let readings = settings(&plan, "reading");
+    assert_eq!(readings[..4], ["printed", "scaled", "printed", "scaled"]);
+    let controllers = settings(&plan, "flow.cc");
+    assert_eq!(controllers[..4], ["petra", "petra", "reno", "reno"]);
+    let rates = settings(&plan, "link.1.rate");
+    assert_eq!(rates[..2], ["1mbit", "3.375mbit"]);
+    assert_eq!(rates[4..6], ["2mbit", "6.75mbit"]);
+    assert_eq!(settings(&plan, "link.rate")[1], "33.75mbit and 3.375mbit");
+    assert_eq!(settings(&plan, "link.1.loss")[3..5], ["", "1%"]);
+
+    let scaled = &plan.points[1].scenario;
+    assert_eq!(scaled.path[0].down.rate, Some(33_750_000));
+    assert_eq!(scaled.path[1].up.rate, Some(3_375_000));
+    assert_eq!(scaled.path[0].down.queue, Queue::Bytes(20_000));
+    assert_eq!(scaled.path[1].down.queue, Queue::Bdp(1.0));
+
+    let references = &plan.points[4].references;
+    let expected = [("ours".into(), None), ("theirs.petra".into(), Some(1.5))];
+    assert_eq!(references[..], expected);
+    let axes: Vec<bool> = plan.axes.iter().map(|axis| axis.controllers).collect();
+    assert_eq!(axes, [true, false]);
+}
+
+#[test]
+fn flows_have_names_options_and_a_count() {
+    let plan = extended(
+        r#"
+        [controllers]
+        mine = "petra-thesis:alpha=0.8"
+        [[flow]]
+        cc = "mine"
+        count = 2
+        options = { faster_start = "off" }
+        [[flow]]
+        cc = "petra"
+        options = { alpha = 0.5 }
+        [sweep]
+        "flow.1.options.alpha" = [0.5, 0.7]
+        "#,
+    );
+    let point = &plan.points[1];
+    assert_eq!(point.controllers, ["mine", "mine", "petra"]);
+    let flows = point.scenario.flows.iter();
+    let controllers: Vec<&str> = flows.map(|flow| flow.cc.as_str()).collect();
+    let mine = "petra-thesis:alpha=0.8,faster_start=off";
+    assert_eq!(controllers, [mine, mine, "petra:alpha=0.7"]);
+    assert_eq!(plan.controllers, ["mine", "petra"]);
+}
+
+#[test]
+fn seeds_are_counted_on() {
+    let plan = extended("seeds = { from = 3, to = 5 }");
+    assert_eq!(plan.seeds, [3, 4, 5]);
+    assert_eq!(plan.clone().with_seeds(2).seeds, [3, 4]);
+    assert_eq!(plan.with_seeds(5).seeds, [3, 4, 5, 6, 7]);
+    assert!(self::plan("seeds = [1, 1]").is_err());
+}
+
+#[test]
+fn a_key_is_of_the_run_and_of_nothing_else() {
+    let versions = Versions::current();
+    let key = |plan: &Plan| {
+        let run = plan.run(&plan.points[0], 7, &versions).unwrap();
+        run.key
+    };
+    let one = extended("title = \"one\"");
+    let other = extended("[controllers]\nmine = \"petra\"\n[[flow]]\ncc = \"mine\"");
+    assert_eq!(key(&one), key(&other));
+    assert_ne!(one.hash().unwrap(), other.hash().unwrap());
+    let another = extended("duration = \"6s\"");
+    assert_ne!(key(&one), key(&another));
+    let newer = Versions {
+        sources: "0".into(),
+        ..Versions::current()
+    };
+    assert_ne!(one.run(&one.points[0], 7, &newer).unwrap().key, key(&one));
+    assert_ne!(
+        one.run(&one.points[0], 8, &versions).unwrap().key,
+        key(&one)
+    );
+}
