@@ -16,17 +16,18 @@ const FIGURES: usize = 8;
 const TOGETHER: usize = 8;
 
 /// The bars of a metric: a figure for each place on the axes, or a single one
-/// when there are few; none where there would be too many.
+/// when there are few. Where there would be too many, one with what each
+/// direction does by itself.
 pub(super) fn figures(draft: &Draft, metric: &str, table: &Table) -> Vec<Figure> {
     let measured = |line: &&Line| line.cells.iter().any(Option::is_some);
     let lines: Vec<&Line> = table.lines.iter().filter(measured).collect();
     let parts = parts(&lines);
     let groups = parts.values().map(|(_, lines)| lines.len()).max();
-    let too_many = table.controllers.len() > CONTROLLERS
-        || groups.unwrap_or(0) > GROUPS
-        || parts.len() > FIGURES;
-    if too_many || lines.is_empty() {
+    if table.controllers.len() > CONTROLLERS || lines.is_empty() {
         return Vec::new();
+    }
+    if groups.unwrap_or(0) > GROUPS || parts.len() > FIGURES {
+        return effects(draft, metric, table).into_iter().collect();
     }
     let figure = |(name, lines): &(String, Vec<(String, &Line)>)| {
         let title = match name.as_str() {
@@ -40,6 +41,66 @@ pub(super) fn figures(draft: &Draft, metric: &str, table: &Table) -> Vec<Figure>
         draft.figure(&[metric, name], title, draft.sample(), Chart::Rows(rows))
     };
     parts.values().map(figure).collect()
+}
+
+/// A group of bars for each place of each direction: the means over all lines
+/// that have it, whatever else they have.
+fn effects(draft: &Draft, metric: &str, table: &Table) -> Option<Figure> {
+    let mut groups: Vec<(&(String, String), Vec<&Line>)> = Vec::new();
+    let directions = table.lines.first()?.labels.len();
+    for direction in 0..directions {
+        for line in &table.lines {
+            let label = &line.labels[direction];
+            match groups.iter_mut().find(|(it, _)| *it == label) {
+                Some((_, lines)) => lines.push(line),
+                None => groups.push((label, vec![line])),
+            }
+        }
+    }
+    let mean = |lines: &[&Line], column: usize| {
+        let cells = lines.iter().filter_map(|line| line.cells[column]);
+        let means: Vec<f64> = cells.map(|cell| cell.mean).collect();
+        let value = means.iter().sum::<f64>() / means.len() as f64;
+        (!means.is_empty()).then_some(Mark {
+            value,
+            interval: None,
+        })
+    };
+    let columns = 0..table.controllers.len();
+    let groups = groups.iter().map(|((axis, label), lines)| Group {
+        label: match axis.as_str() {
+            "case" => label.clone(),
+            axis => format!("{axis} {label}"),
+        },
+        ink: None,
+        marks: columns.clone().map(|it| mean(lines, it)).collect(),
+    });
+    let groups: Vec<Group> = groups.collect();
+    (groups.len() <= GROUPS).then(|| {
+        draft.figure(
+            &[metric, "by each"],
+            format!("{}: each setting by itself", words::title(metric)),
+            format!(
+                "Each bar is the mean over all rows with this setting, {}.",
+                draft.manifest.backend
+            ),
+            Chart::Rows(Rows {
+                scale: scale(metric),
+                base: 0.0,
+                series: series(draft, table),
+                groups,
+            }),
+        )
+    })
+}
+
+fn series(draft: &Draft, table: &Table) -> Vec<Series> {
+    let series = table.controllers.iter().map(|name| Series {
+        name: name.clone(),
+        ink: draft.palette.of(name),
+        form: Form::Bar,
+    });
+    series.collect()
 }
 
 /// Lines by what becomes a figure each; in a figure they are told apart by the
@@ -121,11 +182,6 @@ fn single(draft: &Draft, metric: &str, table: &Table, line: &Line) -> Rows {
 
 /// A group of bars for each line.
 fn many(draft: &Draft, metric: &str, table: &Table, lines: &[(String, &Line)]) -> Rows {
-    let series = table.controllers.iter().map(|name| Series {
-        name: name.clone(),
-        ink: draft.palette.of(name),
-        form: Form::Bar,
-    });
     let groups = lines.iter().map(|(label, line)| Group {
         label: label.clone(),
         ink: None,
@@ -134,12 +190,12 @@ fn many(draft: &Draft, metric: &str, table: &Table, lines: &[(String, &Line)]) -
     Rows {
         scale: scale(metric),
         base: 0.0,
-        series: series.collect(),
+        series: series(draft, table),
         groups: groups.collect(),
     }
 }
 
-pub(super) fn mark(summary: Summary) -> Mark {
+fn mark(summary: Summary) -> Mark {
     let Summary { mean, interval, .. } = summary;
     Mark {
         value: mean,

@@ -78,7 +78,7 @@ pub(super) fn controllers(metrics: &[Shown], palette: &Palette) -> Markup {
                 thead {
                     tr {
                         th { "controller" }
-                        @for (metric, _, _) in &columns { th { (words::title(metric)) } }
+                        @for (metric, _, _) in &columns { th.w { (words::title(metric)) } }
                     }
                 }
                 tbody {

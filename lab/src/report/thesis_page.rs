@@ -6,8 +6,8 @@ use maud::{html, Markup};
 use super::page::{controller, Frame};
 use super::section::Section;
 use super::thesis::{Reading, Row, Thesis, Verdict, ORDERS};
-use super::{tables, words};
-use crate::results::Order;
+use super::words;
+use crate::results::{Order, Summary};
 
 impl Frame {
     pub(super) fn thesis(&self, section: &Section, thesis: &Thesis) -> Result<Markup> {
@@ -100,7 +100,7 @@ fn side_by_side(section: &Section, thesis: &Thesis, reading: &Reading) -> Markup
                             th { (row.name) }
                             @for value in &settings[row.line] { td.l { (value) } }
                             @for value in row.printed { td.ref { (format!("{value:.2}")) } }
-                            @for cell in &row.measured { td { (tables::mean(&thesis.metric, cell.as_ref(), false)) } }
+                            @for cell in &row.measured { td { (plain(&thesis.metric, cell)) } }
                             @for (printed, measured) in row.ratios() {
                                 td.ref { (format!("{printed:.2}")) }
                                 td { @if let Some(measured) = measured { (words::ratio(&measured)) } }
@@ -111,6 +111,12 @@ fn side_by_side(section: &Section, thesis: &Thesis, reading: &Reading) -> Markup
             }
         }
     }
+}
+
+/// A mean alone: its interval is in the metric's own table, and in the ratio's.
+fn plain(metric: &str, summary: &Option<Summary>) -> String {
+    let digits = words::digits(metric);
+    summary.map_or("–".to_owned(), |it| format!("{:.digits$}", it.mean))
 }
 
 /// A row with the plan that it is in.
@@ -198,7 +204,7 @@ fn exceptions(rows: &[Placed]) -> Markup {
                         thead {
                             tr {
                                 th { "row" } th.l { "reversed" } th { "ratio" }
-                                @for (name, _) in heads { th { (words::title(name)) } }
+                                @for (name, _) in heads { th.w { (words::title(name)) } }
                             }
                         }
                         tbody {

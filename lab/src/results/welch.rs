@@ -46,21 +46,32 @@ pub fn difference(a: &Summary, b: &Summary) -> Estimate {
 }
 
 /// How many times as large the mean of `a` is as that of `b`; `None` where one
-/// of them is not positive. The interval is that of the logarithms'
-/// difference, to the first order.
+/// of them is not positive.
+///
+/// The interval is Fieller's (E. C. Fieller, "Some problems in interval
+/// estimation", J. R. Stat. Soc. B 16, 1954) with the degrees of freedom of the
+/// difference: it has 1 within exactly where the interval of the difference
+/// has 0. There is none where the mean of `b` may as well be 0.
 pub fn ratio(a: &Summary, b: &Summary) -> Option<Estimate> {
     if a.mean <= 0.0 || b.mean <= 0.0 {
         return None;
     }
     let value = a.mean / b.mean;
-    let relative = |summary: &Summary| {
-        let (error, freedom) = error(summary)?;
-        Some((error / summary.mean, freedom))
+    let interval = || {
+        let ((a_error, _), (b_error, _)) = (error(a)?, error(b)?);
+        let half = half_width(error(a), error(b))?;
+        let t = match a_error.hypot(b_error) {
+            0.0 => 0.0,
+            error => half / error,
+        };
+        let (a_error, b_error) = (t * a_error / b.mean, t * b_error / b.mean);
+        let rest = 1.0 - b_error * b_error;
+        let width = (a_error.powi(2) * rest + (value * b_error).powi(2)).sqrt();
+        (rest > 0.0).then(|| (((value - width) / rest).max(0.0), (value + width) / rest))
     };
-    let half = half_width(relative(a), relative(b));
     Some(Estimate {
         value,
-        interval: half.map(|half| (value / half.exp(), value * half.exp())),
+        interval: interval(),
     })
 }
 
@@ -122,13 +133,27 @@ mod tests {
     #[test]
     fn a_ratio_has_its_interval_around_it() {
         let (a, b) = (summary(&[2.0, 2.1, 1.9]), summary(&[1.0, 1.1, 0.9]));
-        let ratio = ratio(&a, &b).unwrap();
-        let (low, high) = ratio.interval.unwrap();
-        assert_eq!(ratio.value, 2.0);
-        assert!(low > 1.5 && low < 2.0 && high > 2.0 && high < 2.6);
-        assert!((low * high - 4.0).abs() < 1e-9);
+        let both = ratio(&a, &b).unwrap();
+        let (low, high) = both.interval.unwrap();
+        assert_eq!(both.value, 2.0);
+        assert!(low > 1.6 && low < 1.8 && high > 2.3 && high < 2.7);
         assert_eq!(order(&a, &b), Order::Above);
-        assert_eq!(super::ratio(&a, &summary(&[0.0, 0.0])), None);
+        assert_eq!(ratio(&a, &summary(&[0.0, 0.0])), None);
+        // What is divided by may be 0.
+        let wide = ratio(&a, &summary(&[1.0, 9.0, 0.1])).unwrap();
+        assert_eq!(wide.interval, None);
+        assert_eq!(ratio(&b, &b).unwrap().value, 1.0);
+    }
+
+    #[test]
+    fn a_ratio_excludes_1_exactly_where_the_difference_excludes_0() {
+        let b = summary(&[1.0, 1.1, 0.85, 0.95]);
+        for step in 0..60 {
+            let shift = f64::from(step) * 0.02;
+            let a = summary(&[shift + 0.4, shift + 0.5, shift + 0.45]);
+            let by_ratio = ratio(&a, &b).unwrap().excludes(1.0);
+            assert_eq!(by_ratio, difference(&a, &b).excludes(0.0), "{shift}");
+        }
     }
 
     #[test]
