@@ -42,7 +42,7 @@ fn table(metric: &Metric, pairs: &[&Pair]) -> Markup {
         @if !pairs.is_empty() {
             div.scroll {
                 table {
-                    thead { tr { @for head in HEADS { th { (head) } } th {} } }
+                    thead { tr { @for (column, head) in HEADS.iter().enumerate() { th.l[column < 2] { (head) } } th {} } }
                     tbody {
                         @for pair in pairs {
                             @let [line, controller, numbers @ ..] = cells(metric, pair);

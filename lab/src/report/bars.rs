@@ -70,7 +70,7 @@ fn effects(draft: &Draft, metric: &str, table: &Table) -> Option<Figure> {
     let groups = groups.iter().map(|((axis, label), lines)| Group {
         label: match axis.as_str() {
             "case" => label.clone(),
-            axis => format!("{axis} {label}"),
+            axis => format!("{} {label}", words::setting(axis)),
         },
         ink: None,
         marks: columns.clone().map(|it| mean(lines, it)).collect(),
@@ -149,7 +149,7 @@ fn label(line: &Line, direction: usize) -> String {
     let (axis, label) = &line.labels[direction];
     match axis.as_str() {
         "case" => label.clone(),
-        axis => format!("{axis} {label}"),
+        axis => format!("{} {label}", words::setting(axis)),
     }
 }
 

@@ -106,7 +106,8 @@ fn title(results: &Results, row: &Row, several: bool) -> String {
 }
 
 /// What is drawn of a flow alone: the title, the label of the axis, what
-/// values are multiplied with, and the columns: the first is the main one.
+/// values are multiplied with, and the columns: the first that is there is the
+/// main one.
 struct Panel {
     title: &'static str,
     label: &'static str,
@@ -227,18 +228,23 @@ fn spread(
 }
 
 fn panel(draft: &Draft, scene: &str, panel: &Panel, row: &Row, series: &Series) -> Option<Figure> {
+    let columns = panel.columns.iter().map(|(column, name)| {
+        let points = series.points(column, panel.factor);
+        (*name, points)
+    });
+    let there = columns.filter(|(_, points)| points.len() > 1);
     let inks = [draft.palette.of(&row.controller), MUTED, TEXT];
-    let columns = panel.columns.iter().zip(inks).enumerate();
-    let curves = columns.filter_map(|(number, ((column, name), ink))| {
-        let curve = curve(name, ink, series.points(column, panel.factor))?;
-        Some(Curve {
-            beside: number > 0,
-            ..curve
-        })
+    let curves = there.zip(inks).enumerate();
+    let curves = curves.map(|(number, ((name, points), ink))| Curve {
+        name: name.to_owned(),
+        ink,
+        beside: number > 0,
+        points,
     });
     let curves: Vec<Curve> = curves.collect();
-    // Without its main curve there is nothing to see.
-    curves.first().filter(|curve| !curve.beside)?;
+    // The last column is what the others are seen against.
+    let (_, background) = panel.columns.last()?;
+    curves.first().filter(|curve| curve.name != *background)?;
     let controller = &row.controller;
     Some(draft.figure(
         &["time", scene, controller, panel.title],

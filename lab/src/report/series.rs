@@ -16,47 +16,43 @@ pub(super) struct Series {
 impl Series {
     /// The points of a column, each times `factor`, thinned out.
     pub(super) fn points(&self, column: &str, factor: f64) -> Vec<(f64, f64)> {
-        let values = self.columns.iter().find(|(name, _)| name == column);
-        let values = values.map_or(&[][..], |(_, values)| values);
-        let points = self.time.iter().zip(values);
-        let points = points.filter_map(|(time, value)| Some((*time, (*value)? * factor)));
-        thinned(points.collect())
+        let points = self.column(column);
+        thinned(points.map(|(time, value)| (time, value * factor)).collect())
     }
 
     /// What is in a column.
     pub(super) fn values(&self, column: &str) -> Vec<f64> {
-        let values = self.columns.iter().find(|(name, _)| name == column);
-        values.map_or(Vec::new(), |(_, values)| {
-            values.iter().copied().flatten().collect()
-        })
+        self.column(column).map(|(_, value)| value).collect()
     }
 
     /// How fast a column that counts has grown, a second, in each of so many
-    /// equal parts of the time.
+    /// equal parts of the time; each times `factor`.
     pub(super) fn growth(&self, column: &str, parts: usize, factor: f64) -> Vec<(f64, f64)> {
-        let points: Vec<(f64, f64)> = {
-            let values = self.columns.iter().find(|(name, _)| name == column);
-            let values = values.map_or(&[][..], |(_, values)| values);
-            let points = self.time.iter().zip(values);
-            points
-                .filter_map(|(time, value)| Some((*time, (*value)?)))
-                .collect()
-        };
-        let Some((first, last)) = points.first().zip(points.last()) else {
+        let points: Vec<(f64, f64)> = self.column(column).collect();
+        let (Some(first), Some(last)) = (points.first(), points.last()) else {
             return Vec::new();
         };
-        let long = (last.0 - first.0) / parts as f64;
+        // A little early is in time: samples' times are rounded.
+        let long = (last.0 - first.0) / parts as f64 * 0.999;
         let mut growth = Vec::new();
         let mut before = *first;
-        for point in &points[1..] {
-            // Half a sample early is in time.
-            if point.0 - before.0 >= long * 0.999 && long > 0.0 {
-                let rate = (point.1 - before.1) / (point.0 - before.0) * factor;
-                growth.push(((point.0 + before.0) / 2.0, rate));
-                before = *point;
+        for (time, count) in points.into_iter().skip(1) {
+            let passed = time - before.0;
+            if passed > 0.0 && passed >= long {
+                let rate = (count - before.1) / passed * factor;
+                growth.push((before.0 + passed / 2.0, rate));
+                before = (time, count);
             }
         }
         growth
+    }
+
+    /// The times at which there was something in a column, and what.
+    fn column(&self, name: &str) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let values = self.columns.iter().find(|(head, _)| head == name);
+        let values = values.map_or(&[][..], |(_, values)| values);
+        let points = self.time.iter().zip(values);
+        points.filter_map(|(time, value)| Some((*time, (*value)?)))
     }
 }
 

@@ -30,9 +30,9 @@ pub(super) fn metric(
             table {
                 thead {
                     tr {
-                        th.l { (first.labels.first().map_or("", |(axis, _)| axis.as_str())) }
-                        @for (axis, _) in first.labels.iter().skip(1) { th.l { (axis) } }
-                        @for name in names { th.l { (name) } }
+                        th.l { (first.labels.first().map_or("", |(axis, _)| words::setting(axis))) }
+                        @for (axis, _) in first.labels.iter().skip(1) { th.l { (words::setting(axis)) } }
+                        @for name in names { th.l { (words::setting(name)) } }
                         @for name in &table.controllers { th { (controller(name, palette.of(name))) } }
                         @for (name, _) in references(first) { th { (name) } }
                     }

@@ -169,7 +169,7 @@ fn counts(rows: &[Placed]) -> Markup {
             table {
                 thead { tr { th { "above" } th { "holds" } th { "undecided" } th { "reversed" } } }
                 tbody {
-                    @for pair in ORDERS {
+                    @for pair in ORDERS.into_iter().filter(|pair| verdicts(rows).any(|it| it.2.pair == *pair)) {
                         @let [holds, open, reversed] =
                             [Order::Above, Order::Undecided, Order::Below].map(|order| count(pair, order));
                         tr {

@@ -38,6 +38,12 @@ pub(crate) fn ratio(estimate: &Estimate) -> String {
     }
 }
 
+/// An axis or a setting as a table calls it: a controller's option by its own
+/// name.
+pub(crate) fn setting(name: &str) -> &str {
+    name.strip_prefix("flow.options.").unwrap_or(name)
+}
+
 /// `1 seed`, `3 seeds`.
 pub(crate) fn count(number: usize, one: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };

@@ -51,7 +51,7 @@ impl<'a> Layout<'a> {
             rows,
             legend: Legend::new(entries.collect(), room),
             axis: Axis::new(&rows.scale, values.chain([rows.base])),
-            left: if above { 2.0 } else { widest + 10.0 },
+            left: if above { 12.0 } else { widest + 10.0 },
             right: room - 14.0,
             above,
         }
@@ -88,7 +88,7 @@ impl<'a> Layout<'a> {
         for (number, group) in self.rows.groups.iter().enumerate() {
             let mut y = top + number as f64 * self.group();
             if self.above {
-                let spot = (self.left, y + LINE / 2.0);
+                let spot = (self.left + 2.0, y + LINE / 2.0);
                 canvas.text(&group.label, At::Left, spot, TEXT.light)?;
                 y += LINE;
             } else {
