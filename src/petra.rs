@@ -16,6 +16,7 @@ mod config;
 mod delivery;
 mod judge;
 mod losses;
+mod overtaking;
 mod probe;
 mod queue;
 mod rivals;

@@ -148,10 +148,14 @@ fn with_path(r: &mut Congestion, event: impl FnOnce(&mut Path)) {
     event(path);
     let window = path.controller.window();
     let ssthresh = path.controller.ssthresh();
-    r.set_congestion_window(window as usize);
+    r.set_congestion_window(saturating(window));
     if let Some(ssthresh) = ssthresh {
-        r.set_ssthresh(ssthresh as usize);
+        r.set_ssthresh(saturating(ssthresh));
     }
+}
+
+fn saturating(bytes: u64) -> usize {
+    bytes.try_into().unwrap_or(usize::MAX)
 }
 
 fn on_init(r: &mut Congestion) {
