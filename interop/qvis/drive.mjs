@@ -1,20 +1,28 @@
 // Opens traces in qvis in a headless Chromium, and prints a line of JSON for each:
-// what the congestion graph has, and how long the pages take.
+// what the congestion graph has, how long the pages take, and what of that is wrong.
 //
 // usage: node drive.mjs DIST SCREENSHOTS TRACE...
 //
-// DIST is qvis as `vite build` leaves it. Exits with 1 when a trace is refused.
+// DIST is qvis as `vite build` leaves it. Raw traces are a control: qvis has to
+// refuse them. Exits with 1 when something is wrong.
 
 import { createReadStream, mkdirSync, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { basename, extname, join, resolve } from 'node:path';
 import puppeteer from 'puppeteer-core';
+import { elicitsAck, read } from './trace.mjs';
 
 const [dist, screenshots, ...traces] = process.argv.slice(2);
 const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-// The pages whose main thread has to answer again, in milliseconds.
+// How long is waited for a page, in milliseconds.
 const PATIENCE = 60_000;
+
+// How long a page may take, in seconds.
+const LONGEST = 10;
+
+// How much of what was sent has to be acknowledged or lost.
+const SETTLED = 0.99;
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
 const server = createServer((request, response) => {
@@ -43,7 +51,7 @@ async function until(page, condition, ...values) {
   return Number(((performance.now() - start) / 1e3).toFixed(2));
 }
 
-/** What the congestion graph holds: qvis makes 2N + 1 points of N changes. */
+/** What the congestion graph holds. */
 function congestion() {
   const find = (component) =>
     component.renderer?.mainGraphState
@@ -54,18 +62,51 @@ function congestion() {
   const points = Object.fromEntries(
     Object.entries(lines).map(([name, line]) => [name, line.length]),
   );
-  const sent = graph.packetsSent.filter((packet) => packet.data.raw?.length);
-  const marked = (mark) => sent.filter((packet) => packet.qvis.congestion[mark]).length;
-  const settled = sent.filter(
-    ({ qvis }) => qvis.congestion.correspondingAck || qvis.congestion.correspondingLoss,
-  );
-  return {
-    points,
-    sent: sent.length,
-    acked: marked('correspondingAck'),
-    lost: marked('correspondingLoss'),
-    settled: Number((settled.length / sent.length).toFixed(4)),
+  const packets = graph.packetsSent
+    .filter(({ data }) => data.raw?.length)
+    .map(({ data: { frames }, qvis: { congestion: marks } }) => ({
+      frames: frames?.map(({ frame_type: type }) => ({ frame_type: type })),
+      acked: Boolean(marks.correspondingAck),
+      lost: Boolean(marks.correspondingLoss),
+    }));
+  return { points, packets };
+}
+
+/** What becomes of the packets: all of them, and those that have to be acknowledged. */
+function count(packets) {
+  const share = (some) => {
+    const settled = some.filter(({ acked, lost }) => acked || lost).length;
+    return Number((settled / some.length).toFixed(4));
   };
+  const eliciting = packets.filter(elicitsAck);
+  return {
+    sent: packets.length,
+    acked: packets.filter(({ acked }) => acked).length,
+    lost: packets.filter(({ lost }) => lost).length,
+    settled: share(packets),
+    eliciting: eliciting.length,
+    eliciting_settled: share(eliciting),
+  };
+}
+
+/** What is not as it has to be. */
+function wrong(result, told) {
+  if (told.raw || result.refused) {
+    return told.raw === Boolean(result.refused) ? [] : [told.raw ? 'raw, and not refused' : 'refused'];
+  }
+  const found = [];
+  const expect = (holds, fault) => holds || found.push(fault);
+  expect(String(result.groups) === '1', `groups ${result.groups}`);
+  for (const [line, points] of Object.entries(told.points)) {
+    expect(points > 0 && result.points[line] === points, `${line}: ${points} points expected`);
+  }
+  expect(result.lost === told.lost, `${told.lost} lost packets expected`);
+  expect(result.eliciting_settled >= SETTLED, 'neither acknowledged nor lost');
+  for (const page of ['load', 'congestion', 'sequence', 'multiplexing']) {
+    const seconds = result[`${page}_s`];
+    expect(seconds !== null && seconds <= LONGEST, `${page} takes longer than ${LONGEST} s`);
+  }
+  return [...found, ...result.dialogs, ...result.faults];
 }
 
 async function open(browser, trace) {
@@ -123,7 +164,8 @@ async function open(browser, trace) {
       result[`${name}_s`] = null;
     }
     if (name === 'congestion') {
-      Object.assign(result, await page.evaluate(congestion));
+      const { points, packets } = await page.evaluate(congestion);
+      Object.assign(result, { points, ...count(packets) });
     }
     await shoot(name);
   }
@@ -144,8 +186,9 @@ const browser = await puppeteer.launch({
 });
 for (const trace of traces) {
   const result = await open(browser, trace);
+  result.wrong = wrong(result, await read(trace));
   console.log(JSON.stringify(result));
-  process.exitCode ||= result.refused ? 1 : 0;
+  process.exitCode ||= result.wrong.length ? 1 : 0;
 }
 await browser.close();
 server.close();
