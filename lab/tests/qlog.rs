@@ -2,10 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use nix::sys::signal::{kill, Signal};
+use nix::unistd::Pid;
 use petra_lab::link::{Direction, Link};
 use petra_lab::scenario::{Flow, Scenario};
 use petra_lab::sim::run;
@@ -209,4 +212,28 @@ fn what_cannot_be_done_is_said_and_leaves_nothing() {
         assert!(error.contains(says), "{arguments:?}: {error}");
     }
     assert_eq!(names(folder), before);
+}
+
+/// A trace that does not come to its end, and a signal while it is waited for.
+#[test]
+fn a_signal_ends_it_and_leaves_nothing() {
+    let folder = traces();
+    let folder = folder.path();
+    let raw = fs::read(folder.join("a.sqlog")).unwrap();
+    for (signal, slim) in [(Signal::SIGINT, false), (Signal::SIGTERM, true)] {
+        let before = names(folder);
+        let slim: &[&str] = if slim { &["--slim", "1MB"] } else { &[] };
+        let mut lab = petra_lab(&[&["qvis", "-", "-o", "copy.sqlog"], slim].concat(), folder)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut pipe = lab.stdin.take().unwrap();
+        pipe.write_all(&raw).unwrap();
+        while names(folder) == before {
+            std::thread::yield_now();
+        }
+        kill(Pid::from_raw(lab.id() as i32), signal).unwrap();
+        assert_eq!(lab.wait().unwrap().signal(), Some(signal as i32));
+        assert_eq!(names(folder), before);
+    }
 }

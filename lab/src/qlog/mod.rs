@@ -10,6 +10,7 @@ mod input;
 mod output;
 mod plot;
 mod report;
+mod signals;
 
 use std::path::{Path, PathBuf};
 
@@ -90,11 +91,13 @@ impl Qlog {
             Command::Qvis(qvis) => qvis.execute(),
             Command::Check { traces } => traces.each(|path, input| {
                 let checked = petra_qlog::check::check(input)?;
+                report::warn_of_end(path, checked.end);
                 println!("{}: {}", path.display(), report::Checked(&checked));
                 Ok(())
             }),
             Command::Stats { traces, json } => traces.each(|path, input| {
                 let stats = Stats::read(input)?;
+                report::warn_of_end(path, stats.end);
                 if *json {
                     println!("{}", serde_json::to_string(&stats)?);
                 } else {
@@ -105,7 +108,9 @@ impl Qlog {
             Command::Plot { traces, out } => {
                 let mut curves = Vec::new();
                 traces.each(|path, input| {
-                    curves.push(plot::Curves::read(&name(path), input)?);
+                    let (trace, end) = plot::Curves::read(&name(path), input)?;
+                    report::warn_of_end(path, end);
+                    curves.push(trace);
                     Ok(())
                 })?;
                 plot::write(&curves, out)
@@ -142,7 +147,7 @@ impl Qvis {
             let target = self.target(path)?;
             ensure!(target != path, "it would overwrite the trace itself");
             let (summary, width_ms) = self.rewrite(input, &target)?;
-            report::warn_of_end(path, summary.truncated, summary.cut);
+            report::warn_of_end(path, summary.end);
             let written = report::Written {
                 summary: &summary,
                 width_ms,

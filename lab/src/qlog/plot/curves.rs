@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::{ensure, Result};
-use petra_qlog::{Event, Fields, Kind, Trace};
+use petra_qlog::{End, Event, Fields, Kind, Trace};
 
 /// A value over time: seconds, and the value in the unit of its panel.
 pub(crate) type Points = Vec<(f64, f64)>;
@@ -49,12 +49,12 @@ struct State {
 }
 
 impl Curves {
-    /// Reads a trace, raw or for qvis.
+    /// Reads a trace, raw or for qvis, as far as it goes.
     ///
     /// # Errors
     ///
     /// When it is broken before its last record, or has no congestion window.
-    pub(crate) fn read(name: &str, input: impl Read) -> Result<Self> {
+    pub(crate) fn read(name: &str, input: impl Read) -> Result<(Self, End)> {
         let mut trace = Trace::open(input)?;
         let mut curves = Curves {
             name: name.to_owned(),
@@ -72,7 +72,7 @@ impl Curves {
         if state.reductions.is_none() {
             curves.reductions = drops(&curves.window);
         }
-        Ok(curves)
+        Ok((curves, trace.end()))
     }
 
     fn event(&mut self, event: &Event, state: &mut State) -> Result<()> {
