@@ -150,7 +150,7 @@ fn pictures_of_one_trace_and_of_several_are_made() {
         (
             &["a.sqlog", "b.qvis.sqlog"],
             "both.html",
-            b"<!doctype html>",
+            b"<!DOCTYPE html>",
         ),
         (&["b.qvis.sqlog"], "b.png", b"\x89PNG"),
     ] {
@@ -158,11 +158,17 @@ fn pictures_of_one_trace_and_of_several_are_made() {
         assert!(fs::read(folder.join(out)).unwrap().starts_with(starts));
     }
     let svg = fs::read_to_string(folder.join("a.svg")).unwrap();
-    for drawn in ["ssthresh", "bandwidth estimate", "slow_start", "queueing"] {
+    for drawn in ["ssthresh", "bandwidth estimate", "slow_start", "reduction"] {
         assert!(svg.contains(drawn), "{drawn}");
     }
     let both = fs::read_to_string(folder.join("both.html")).unwrap();
-    assert!(both.contains("a: congestion window") && both.contains("b: congestion window"));
+    for drawn in [
+        "congestion window, kB",
+        "a: bytes in flight",
+        "b: bytes in flight",
+    ] {
+        assert!(both.contains(drawn), "{drawn}");
+    }
 }
 
 #[test]
@@ -200,6 +206,10 @@ fn what_cannot_be_done_is_said_and_leaves_nothing() {
         (&["stats", "broken.sqlog"], "record 50"),
         (&["plot", "broken.sqlog", "-o", "x.svg"], "record 50"),
         (&["plot", "a.sqlog", "-o", "x.gif"], ".html, .svg or .png"),
+        (
+            &["qvis", "a.sqlog", "./a.sqlog", "-o", "."],
+            "another trace",
+        ),
         (&["qvis", "text.sqlog"], "JSON-SEQ"),
         (&["qvis", "nowhere.sqlog"], "nowhere.sqlog"),
         (&["qvis", "a.sqlog", "-o", "a.sqlog"], "overwrite"),

@@ -12,6 +12,9 @@ mod plot;
 mod report;
 mod signals;
 
+use std::collections::HashSet;
+use std::fmt;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure, Context, Result};
@@ -92,20 +95,26 @@ impl Qlog {
             Command::Check { traces } => traces.each(|path, input| {
                 let checked = petra_qlog::check::check(input)?;
                 report::warn_of_end(path, checked.end);
-                println!("{}: {}", path.display(), report::Checked(&checked));
-                Ok(())
+                say(format_args!(
+                    "{}: {}",
+                    path.display(),
+                    report::Checked(&checked)
+                ))
             }),
             Command::Stats { traces, json } => traces.each(|path, input| {
                 let stats = Stats::read(input)?;
                 report::warn_of_end(path, stats.end);
-                if *json {
-                    println!("{}", serde_json::to_string(&stats)?);
-                } else {
-                    println!("{}\n{}", path.display(), report::Figures(&stats));
+                match json {
+                    true => say(format_args!("{}", serde_json::to_string(&stats)?)),
+                    false => say(format_args!(
+                        "{}\n{}",
+                        path.display(),
+                        report::Figures(&stats)
+                    )),
                 }
-                Ok(())
             }),
             Command::Plot { traces, out } => {
+                let format = plot::Format::of(out)?;
                 let mut curves = Vec::new();
                 traces.each(|path, input| {
                     let (trace, end) = plot::Curves::read(&name(path), input)?;
@@ -113,7 +122,7 @@ impl Qlog {
                     curves.push(trace);
                     Ok(())
                 })?;
-                plot::write(&curves, out)
+                plot::write(&curves, format, out)
             }
         }
     }
@@ -143,17 +152,22 @@ impl Qvis {
                 );
             }
         }
+        let mut targets = HashSet::new();
         self.traces.each(|path, input| {
             let target = self.target(path)?;
             ensure!(target != path, "it would overwrite the trace itself");
+            ensure!(
+                targets.insert(target.clone()),
+                "it would overwrite {}, the copy of another trace",
+                target.display()
+            );
             let (summary, width_ms) = self.rewrite(input, &target)?;
             report::warn_of_end(path, summary.end);
             let written = report::Written {
                 summary: &summary,
                 width_ms,
             };
-            println!("{}: {written}", target.display());
-            Ok(())
+            say(format_args!("{}: {written}", target.display()))
         })
     }
 
@@ -187,6 +201,11 @@ impl Qvis {
         };
         Ok(out.join(beside.file_name().context("the trace has no name")?))
     }
+}
+
+/// A line on the standard output.
+fn say(line: fmt::Arguments) -> Result<()> {
+    writeln!(io::stdout(), "{line}").context("cannot write to the standard output")
 }
 
 /// What a trace is called in a picture.
