@@ -12,7 +12,6 @@ mod plot;
 mod report;
 mod signals;
 
-use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -152,16 +151,11 @@ impl Qvis {
                 );
             }
         }
-        let mut targets = HashSet::new();
+        let targets = self.targets()?;
+        let mut targets = targets.iter();
         self.traces.each(|path, input| {
-            let target = self.target(path)?;
-            ensure!(target != path, "it would overwrite the trace itself");
-            ensure!(
-                targets.insert(target.clone()),
-                "it would overwrite {}, the copy of another trace",
-                target.display()
-            );
-            let (summary, width_ms) = self.rewrite(input, &target)?;
+            let target = targets.next().context("each trace has its copy")?;
+            let (summary, width_ms) = self.rewrite(input, target)?;
             report::warn_of_end(path, summary.end);
             let written = report::Written {
                 summary: &summary,
@@ -183,6 +177,27 @@ impl Qvis {
         };
         output.keep()?;
         Ok((summary, width_ms))
+    }
+
+    /// The copy of each trace: no two the same.
+    fn targets(&self) -> Result<Vec<PathBuf>> {
+        let mut targets: Vec<PathBuf> = Vec::new();
+        for path in &self.traces.paths {
+            let target = self.target(path)?;
+            ensure!(
+                target != *path,
+                "{}: it would overwrite the trace itself",
+                path.display()
+            );
+            ensure!(
+                !targets.contains(&target),
+                "{}: it would overwrite {}, the copy of another trace",
+                path.display(),
+                target.display()
+            );
+            targets.push(target);
+        }
+        Ok(targets)
     }
 
     fn target(&self, path: &Path) -> Result<PathBuf> {
