@@ -90,7 +90,7 @@ impl Transport {
                     / samples.len() as f64,
                 p95: (rtt.p95 - base).max(0.0),
             }),
-            truncated: stats.truncated.is_some(),
+            truncated: stats.end.truncated.is_some(),
         }
     }
 }

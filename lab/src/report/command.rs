@@ -9,9 +9,9 @@ use indicatif::ProgressBar;
 use rayon::prelude::*;
 
 use super::page::{page, Frame};
-use super::palette::Palette;
-use super::plot::{png, svg_file, Figure};
 use super::section::{Names, Section};
+use crate::plot::palette::Palette;
+use crate::plot::{png, svg_file, Figure};
 use crate::results::{write_whole, ResultSet};
 
 /// Make one HTML file of results: tables, plots and how expectations came out.

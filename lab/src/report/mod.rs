@@ -12,8 +12,6 @@ mod bars;
 mod command;
 mod distribution;
 mod page;
-mod palette;
-mod plot;
 mod scenes;
 mod section;
 mod series;

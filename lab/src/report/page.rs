@@ -3,10 +3,10 @@
 use anyhow::Result;
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
-use super::palette::{dark_css, hex, Ink, Palette};
-use super::plot::{svg, Figure};
 use super::section::Section;
 use super::{tables, thesis_page, words};
+use crate::plot::palette::{dark_css, hex, Ink, Palette};
+use crate::plot::{svg, Figure};
 use crate::results::{Manifest, Verdict};
 
 /// What the page needs beside the sections.

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::distribution::{share, steps};
-use super::palette::{Ink, MUTED, TEXT};
-use super::plot::{Chart, Curve, Curves, Figure, Scale};
 use super::section::Draft;
 use super::series::{read, Series};
+use crate::plot::palette::{Ink, MUTED, TEXT};
+use crate::plot::{Chart, Curve, Curves, Figure, Scale};
 use crate::results::{labels, Results, Row};
 
 /// More scenes than this, and more flows in one, are in the series' files
@@ -222,6 +222,7 @@ fn spread(
                 },
                 y: share(),
                 curves,
+                ..Curves::default()
             }),
         )
     })
@@ -272,6 +273,7 @@ fn chart(x: &str, y: &str, curves: Vec<Curve>) -> Chart {
         x: scale(x),
         y: scale(y),
         curves,
+        ..Curves::default()
     })
 }
 

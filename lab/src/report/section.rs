@@ -7,9 +7,9 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::palette::Palette;
-use super::plot::{Chart, Figure};
 use super::{bars, distribution, scenes, thesis, words};
+use crate::plot::palette::Palette;
+use crate::plot::{Chart, Figure};
 use crate::results::{labels, Manifest, Results, Table};
 
 /// A plan's part of the report.

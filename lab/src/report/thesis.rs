@@ -1,9 +1,9 @@
 //! The thesis's tables: what was printed beside what was measured, and whether
 //! the order of the controllers holds.
 
-use super::palette::MUTED;
-use super::plot::{Chart, Figure, Form, Group, Mark, Rows, Scale, Series};
 use super::section::Draft;
+use crate::plot::palette::MUTED;
+use crate::plot::{Chart, Figure, Form, Group, Mark, Rows, Scale, Series};
 use crate::results::{order, ratio, Estimate, Line, Order, Results, Summary, Table};
 
 /// The printed columns, and the controllers that are these here.

@@ -3,10 +3,10 @@
 use anyhow::Result;
 use plotters::prelude::{DrawingBackend, RGBColor};
 
-use super::super::palette::{GRID, MUTED, PAPER, TEXT};
 use super::axis::Axis;
 use super::canvas::{width, At, Canvas};
 use super::legend::{Legend, LINE};
+use super::palette::{GRID, MUTED, PAPER, TEXT};
 use super::{Form, Mark, Rows};
 
 /// Of a bar or dot, and what is free between groups.
@@ -125,7 +125,7 @@ impl<'a> Layout<'a> {
         let x = self.x(mark.value);
         let whisker = match form {
             Form::Bar => TEXT.light,
-            Form::Dot | Form::Ring => colour,
+            Form::Dot | Form::Ring | Form::Tick => colour,
         };
         if form == Form::Bar {
             let corners = [(self.x(self.rows.base), top + 0.5), (x, top + LANE - 0.5)];
@@ -147,6 +147,7 @@ impl<'a> Layout<'a> {
             Form::Bar => Ok(()),
             Form::Dot => canvas.circle((x, middle), 3.8, colour, None),
             Form::Ring => canvas.circle((x, middle), 3.8, colour, Some(1.5)),
+            Form::Tick => canvas.tick((x, middle), colour),
         }
     }
 

@@ -4,23 +4,23 @@ use plotters::style::RGBColor;
 
 /// A colour on a light page, and what takes its place on a dark one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ink {
-    pub(super) light: RGBColor,
-    pub(super) dark: RGBColor,
+pub(crate) struct Ink {
+    pub(crate) light: RGBColor,
+    pub(crate) dark: RGBColor,
 }
 
 /// Text, axes and what a curve is compared with.
-pub(super) const TEXT: Ink = ink(0x1b1f24, 0xe6e8eb);
+pub(crate) const TEXT: Ink = ink(0x1b1f24, 0xe6e8eb);
 /// What stands back: ticks, captions, second curves.
-pub(super) const MUTED: Ink = ink(0x5f6873, 0x9aa4b0);
+pub(crate) const MUTED: Ink = ink(0x5f6873, 0x9aa4b0);
 /// Lines that guide the eye.
-pub(super) const GRID: Ink = ink(0xdfe3e8, 0x343b45);
+pub(crate) const GRID: Ink = ink(0xdfe3e8, 0x343b45);
 /// The page.
-pub(super) const PAPER: Ink = ink(0xffffff, 0x14181d);
+pub(crate) const PAPER: Ink = ink(0xffffff, 0x14181d);
 
 /// Okabe and Ito's colours, which people of any colour vision tell apart; the
 /// yellow darker, to be seen on white.
-const SERIES: [Ink; 8] = [
+pub(crate) const SERIES: [Ink; 8] = [
     ink(0xd55e00, 0xf07d33),
     ink(0x0072b2, 0x3f95d6),
     ink(0x009e73, 0x1fbf92),
@@ -29,6 +29,14 @@ const SERIES: [Ink; 8] = [
     ink(0xe69f00, 0xf3bb3d),
     ink(0x56b4e9, 0x8fd0f5),
     ink(0xa89800, 0xe8dd52),
+];
+
+/// Behind curves, light enough not to be taken for one.
+pub(crate) const BANDS: [Ink; 4] = [
+    ink(0xdcefd9, 0x1d3527),
+    ink(0xfae0d6, 0x43261c),
+    ink(0xe3eaf5, 0x1f2a3d),
+    ink(0xefeadb, 0x36311f),
 ];
 
 /// Controllers that always have the same colour, whatever else is shown, in
@@ -56,13 +64,13 @@ const fn rgb(code: u32) -> RGBColor {
 }
 
 /// As CSS and SVG write it.
-pub(super) fn hex(RGBColor(red, green, blue): RGBColor) -> String {
+pub(crate) fn hex(RGBColor(red, green, blue): RGBColor) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }
 
 /// The colours of some controllers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Palette {
+pub(crate) struct Palette {
     /// Those without a fixed colour.
     others: Vec<(String, Ink)>,
 }
@@ -70,7 +78,7 @@ pub(super) struct Palette {
 impl Palette {
     /// Others than the fixed ones get, in the order in which they come, the
     /// colours that are left, and go round when there are too many.
-    pub(super) fn new<'a>(controllers: impl IntoIterator<Item = &'a String>) -> Self {
+    pub(crate) fn new<'a>(controllers: impl IntoIterator<Item = &'a String>) -> Self {
         let (mut others, mut taken) = (Vec::new(), Vec::new());
         for name in controllers {
             match fixed(name) {
@@ -88,7 +96,7 @@ impl Palette {
         }
     }
 
-    pub(super) fn of(&self, controller: &str) -> Ink {
+    pub(crate) fn of(&self, controller: &str) -> Ink {
         let other = || self.others.iter().find(|(name, _)| name == controller);
         fixed(controller)
             .or_else(|| other().map(|(_, ink)| *ink))
@@ -103,7 +111,7 @@ fn fixed(controller: &str) -> Option<Ink> {
 
 /// CSS that turns the light colours within `scope` into the dark ones. A rule
 /// counts more than an attribute of SVG.
-pub(super) fn dark_css(scope: &str) -> String {
+pub(crate) fn dark_css(scope: &str) -> String {
     let roles = [TEXT, MUTED, GRID, PAPER];
     let rule = |ink: &Ink| {
         let (light, dark) = (hex(ink.light), hex(ink.dark));
@@ -112,7 +120,8 @@ pub(super) fn dark_css(scope: &str) -> String {
              [stroke=\"{light}\"]{{stroke:{dark}}}"
         )
     };
-    roles.iter().chain(&SERIES).map(rule).collect()
+    let all = roles.iter().chain(&SERIES).chain(&BANDS);
+    all.map(rule).collect()
 }
 
 #[cfg(test)]
@@ -134,9 +143,10 @@ mod tests {
 
     #[test]
     fn light_colours_are_unique_so_that_a_rule_can_find_them() {
-        let all = [TEXT, MUTED, GRID, PAPER].into_iter().chain(SERIES);
+        let all = [TEXT, MUTED, GRID, PAPER].into_iter();
+        let all = all.chain(SERIES).chain(BANDS);
         let light: BTreeSet<String> = all.map(|ink| hex(ink.light)).collect();
-        assert_eq!(light.len(), 4 + SERIES.len());
+        assert_eq!(light.len(), 4 + SERIES.len() + BANDS.len());
         assert!(dark_css("svg").contains("svg [stroke=\"#D55E00\"]{stroke:#F07D33}"));
     }
 }

@@ -3,13 +3,16 @@
 use anyhow::{Context, Result};
 use plotters::prelude::{BitMapBackend, DrawingBackend, SVGBackend};
 
-use super::super::palette::{dark_css, hex, PAPER};
 use super::canvas::Canvas;
-use super::{curves, rows, Chart, Figure};
+use super::palette::{dark_css, hex, PAPER};
+use super::{curves, panels, rows, Chart, Figure};
 
-/// Of all figures, in points: fills a phone, and two are side by side
+/// Of most figures, in points: fills a phone, and two are side by side
 /// elsewhere.
 const WIDTH: f64 = 460.0;
+
+/// Of panels, which are for a screen.
+const WIDE: f64 = 920.0;
 
 /// Units of SVG a point: a place is a whole number of them.
 const FINE: f64 = 4.0;
@@ -24,7 +27,7 @@ const MARGIN: usize = 12;
 
 /// The figure as an element of a page: with no size of its own and no colour
 /// behind it.
-pub(in crate::report) fn svg(figure: &Figure) -> Result<String> {
+pub(crate) fn svg(figure: &Figure) -> Result<String> {
     let (width, height) = pixels(figure, FINE);
     let mut text = String::new();
     draw(
@@ -47,7 +50,7 @@ pub(in crate::report) fn svg(figure: &Figure) -> Result<String> {
 }
 
 /// The figure as a file, with the command that makes it.
-pub(in crate::report) fn svg_file(figure: &Figure) -> Result<String> {
+pub(crate) fn svg_file(figure: &Figure) -> Result<String> {
     let svg = svg(figure)?;
     let (head, content) = svg.split_once('>').context("an element has a head")?;
     let (width, height) = pixels(figure, FINE);
@@ -73,7 +76,7 @@ pub(in crate::report) fn svg_file(figure: &Figure) -> Result<String> {
 }
 
 /// The figure as a bitmap on white, with the command that makes it.
-pub(in crate::report) fn png(figure: &Figure) -> Result<Vec<u8>> {
+pub(crate) fn png(figure: &Figure) -> Result<Vec<u8>> {
     let scale = DENSITY * SMOOTH as f64;
     let (width, height) = pixels(figure, scale);
     let mut fine = vec![0; width * height * 3];
@@ -134,9 +137,17 @@ fn pixels(figure: &Figure, scale: f64) -> (usize, usize) {
     let height = match &figure.chart {
         Chart::Rows(rows) => rows::Layout::new(rows, WIDTH).height(),
         Chart::Curves(curves) => curves::Layout::new(curves, WIDTH).height(),
+        Chart::Panels(panels) => panels::Layout::new(panels, WIDE).height(),
     };
     let whole = |points: f64| (points * scale / SMOOTH as f64).ceil() as usize * SMOOTH;
-    (whole(WIDTH), whole(height))
+    (whole(width(&figure.chart)), whole(height))
+}
+
+fn width(chart: &Chart) -> f64 {
+    match chart {
+        Chart::Rows(_) | Chart::Curves(_) => WIDTH,
+        Chart::Panels(_) => WIDE,
+    }
 }
 
 fn draw<B: DrawingBackend>(figure: &Figure, canvas: Canvas<B>) -> Result<()>
@@ -145,7 +156,8 @@ where
 {
     match &figure.chart {
         Chart::Rows(rows) => rows::Layout::new(rows, WIDTH).draw(&canvas)?,
-        Chart::Curves(curves) => curves::Layout::new(curves, WIDTH).draw(&canvas)?,
+        Chart::Curves(curves) => curves::Layout::new(curves, WIDTH).draw(&canvas, 0.0)?,
+        Chart::Panels(panels) => panels::Layout::new(panels, WIDE).draw(&canvas)?,
     }
     canvas.finish()
 }

@@ -6,23 +6,20 @@
 //! last and the size of all, and so do acknowledgments.
 
 use std::collections::{HashSet, VecDeque};
-use std::fmt::{self, Write as _};
-use std::fs::File;
-use std::io::{self, Read, Seek};
 
-use crate::qvis::{write_record, Copy, Rewriter, Summary};
-use crate::{AckRange, Error, Event, Fields, Frame, Kind, Packet, Space, Trace};
+use super::copy::write_record;
+use super::frames::Frames;
+use crate::{AckRange, Event, Fields, Frame, Kind, Packet, Space};
 
 /// How often metrics are written, in milliseconds.
 const METRICS_EVERY: f64 = 5.0;
 
-/// The widths within which packets are made one, in milliseconds, in the order
-/// in which they are tried.
-const WIDTHS: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
-
 /// A bound on the packets that wait for their acknowledgment, for traces that
 /// are none.
 const MOST_OUTSTANDING: usize = 1 << 18;
+
+/// A bound on the lost packets that are known, for the same reason.
+const MOST_LOST: usize = 1 << 18;
 
 /// What qvis draws of the metrics, the congestion window first. That is most of
 /// what is written, so it has the shorter of the names that qvis reads.
@@ -36,85 +33,10 @@ const DRAWN: [&str; 5] = [
 
 const WINDOW: usize = 0;
 
-/// A trace that has been made to fit.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fit {
-    /// What has become of the trace.
-    pub summary: Summary,
-    /// Packets within so many milliseconds have become one; 0 when each stays.
-    pub width_ms: f64,
-}
-
-/// Rewrites a trace to what qvis draws, in at most `budget` bytes.
-///
-/// Both files are overwritten; `scratch` holds what has to be read more often
-/// than once.
-///
-/// # Errors
-///
-/// As [`rewrite`](crate::qvis::rewrite), and when the trace cannot be made to
-/// fit.
-pub fn fit(
-    input: impl Read,
-    budget: u64,
-    scratch: &mut File,
-    output: &mut File,
-) -> Result<Fit, Error> {
-    let mut trace = Trace::open(input)?;
-    let rewriter = Rewriter::new(Some(Slim::default()));
-    let mut copy = Copy::with(&*scratch, trace.header(), rewriter)?;
-    while let Some(event) = trace.next_event()? {
-        copy.write(&event)?;
-    }
-    let (drawn, lost) = copy.finish_slim()?;
-    let whole = Summary {
-        truncated: trace.truncated(),
-        cut: trace.cut(),
-        ..drawn
-    };
-    if whole.bytes <= budget {
-        scratch.rewind().map_err(Error::Write)?;
-        io::copy(scratch, output).map_err(Error::Write)?;
-        return Ok(Fit {
-            summary: whole,
-            width_ms: 0.0,
-        });
-    }
-    let mut smallest = whole.bytes;
-    for width_ms in WIDTHS {
-        let slim = Slim {
-            width: width_ms,
-            lost: lost.clone(),
-            ..Slim::default()
-        };
-        let last_chance = width_ms == WIDTHS[WIDTHS.len() - 1];
-        scratch.rewind().map_err(Error::Write)?;
-        output
-            .rewind()
-            .and_then(|()| output.set_len(0))
-            .map_err(Error::Write)?;
-        let mut trace = Trace::open(&*scratch)?;
-        let mut copy = Copy::with(&*output, trace.header(), Rewriter::new(Some(slim)))?;
-        while let Some(event) = trace.next_event()? {
-            copy.write(&event)?;
-            if copy.written() > budget && !last_chance {
-                break;
-            }
-        }
-        let bytes = copy.finish()?.bytes;
-        if bytes <= budget {
-            let summary = Summary { bytes, ..whole };
-            return Ok(Fit { summary, width_ms });
-        }
-        smallest = bytes;
-    }
-    Err(Error::DoesNotFit { budget, smallest })
-}
-
 /// The state of trimming.
 #[derive(Default)]
-pub(crate) struct Slim {
-    /// Packets of so many milliseconds become one.
+pub(super) struct Slim {
+    /// Packets of so many milliseconds become one; each stays where it is 0.
     width: f64,
     /// The packets that are lost and therefore stay, as far as they are known.
     lost: HashSet<(Space, u64)>,
@@ -147,13 +69,30 @@ struct Run {
     acked: Vec<AckRange>,
 }
 
+/// A packet as it is written.
+struct Drawn<'a> {
+    packet_type: &'a str,
+    space: Space,
+    number: u64,
+    length: u64,
+}
+
 const SENT: usize = 0;
 const EVENTS: [&str; 2] = ["transport:packet_sent", "transport:packet_received"];
 
 impl Slim {
+    /// Packets of so many milliseconds become one, but for those that are lost.
+    pub(super) fn of_width(width_ms: f64, lost: HashSet<(Space, u64)>) -> Self {
+        Slim {
+            width: width_ms,
+            lost,
+            ..Slim::default()
+        }
+    }
+
     /// Time goes on. What has been collected long enough is written, with the
     /// time of the event before, so that times stay in order.
-    pub(crate) fn go_on(&mut self, time: f64, text: &str, out: &mut Vec<u8>) {
+    pub(super) fn go_on(&mut self, time: f64, text: &str, out: &mut Vec<u8>) {
         for here in [0, 1] {
             let run = &self.directions[here].run;
             if run
@@ -168,7 +107,7 @@ impl Slim {
         self.now_text.push_str(text);
     }
 
-    pub(crate) fn packet(&mut self, packet: &Packet, event: &Event, out: &mut Vec<u8>) {
+    pub(super) fn packet(&mut self, packet: &Packet, event: &Event, out: &mut Vec<u8>) {
         let header = packet.header;
         let (Some(space), Some(number)) = (Space::of(header.packet_type), header.packet_number)
         else {
@@ -198,15 +137,13 @@ impl Slim {
             for frame in limits() {
                 frames.limit(frame);
             }
-            self.write(
-                here,
-                header.packet_type,
+            let drawn = Drawn {
+                packet_type: header.packet_type,
                 space,
                 number,
                 length,
-                &frames,
-                out,
-            );
+            };
+            self.write(here, &drawn, &frames, out);
             return;
         }
         let run = self.directions[here].run.get_or_insert_with(|| Run {
@@ -227,7 +164,7 @@ impl Slim {
     }
 
     /// A packet has been lost: it will not be acknowledged.
-    pub(crate) fn lost(&mut self, packet_type: &str, number: u64) {
+    pub(super) fn lost(&mut self, packet_type: &str, number: u64) {
         let Some(space) = Space::of(packet_type) else {
             return;
         };
@@ -235,12 +172,12 @@ impl Slim {
         if let Ok(index) = outstanding.binary_search(&number) {
             outstanding.remove(index);
         }
-        if self.width == 0.0 {
+        if self.width == 0.0 && self.lost.len() < MOST_LOST {
             self.lost.insert((space, number));
         }
     }
 
-    pub(crate) fn metrics(&mut self, metrics: &Fields, out: &mut Vec<u8>) {
+    pub(super) fn metrics(&mut self, metrics: &Fields, out: &mut Vec<u8>) {
         let mut values = DRAWN.map(|name| metrics.get(name));
         values[WINDOW] = metrics.window();
         for ((latest, waits), value) in self.latest.iter_mut().zip(values) {
@@ -261,7 +198,7 @@ impl Slim {
     }
 
     /// Writes what has been collected, and returns which packets were lost.
-    pub(crate) fn finish(&mut self, out: &mut Vec<u8>) -> HashSet<(Space, u64)> {
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) -> HashSet<(Space, u64)> {
         self.end_run(0, out);
         self.end_run(1, out);
         self.write_metrics(DRAWN.len(), None, out);
@@ -273,15 +210,13 @@ impl Slim {
             return;
         };
         let frames = self.acknowledge(here, run.space, run.acked.iter().copied(), out);
-        self.write(
-            here,
-            &run.packet_type,
-            run.space,
-            run.last,
-            run.length,
-            &frames,
-            out,
-        );
+        let drawn = Drawn {
+            packet_type: &run.packet_type,
+            space: run.space,
+            number: run.last,
+            length: run.length,
+        };
+        self.write(here, &drawn, &frames, out);
     }
 
     /// The frame that acknowledges what stays of the other direction.
@@ -312,17 +247,13 @@ impl Slim {
         frames
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn write(
-        &mut self,
-        here: usize,
-        packet_type: &str,
-        space: Space,
-        number: u64,
-        length: u64,
-        frames: &Frames,
-        out: &mut Vec<u8>,
-    ) {
+    fn write(&mut self, here: usize, packet: &Drawn, frames: &Frames, out: &mut Vec<u8>) {
+        let Drawn {
+            packet_type,
+            space,
+            number,
+            length,
+        } = *packet;
         let outstanding = &mut self.directions[here].outstanding[space as usize];
         if outstanding.back().is_none_or(|last| *last < number) {
             if outstanding.len() == MOST_OUTSTANDING {
@@ -370,51 +301,4 @@ impl Slim {
 
 fn raises_limit(frame: &Frame) -> bool {
     matches!(frame.frame_type, "max_data" | "max_stream_data")
-}
-
-/// The `frames` of a packet, as they follow its other fields.
-#[derive(Default)]
-struct Frames(String);
-
-impl Frames {
-    /// Neighbours become a range.
-    fn ack(&mut self, numbers: &[u64]) {
-        if numbers.is_empty() {
-            return;
-        }
-        self.0
-            .push_str("{\"frame_type\":\"ack\",\"acked_ranges\":[");
-        for (i, run) in numbers.chunk_by(|one, next| one + 1 == *next).enumerate() {
-            let comma = if i > 0 { "," } else { "" };
-            // To a String it cannot fail.
-            let _ = match run {
-                [only] => write!(self.0, "{comma}[{only}]"),
-                _ => write!(self.0, "{comma}[{},{}]", run[0], run[run.len() - 1]),
-            };
-        }
-        self.0.push_str("]}");
-    }
-
-    fn limit(&mut self, frame: &Frame) {
-        let Some(maximum) = frame.maximum else {
-            return;
-        };
-        if !self.0.is_empty() {
-            self.0.push(',');
-        }
-        let _ = write!(self.0, "{{\"frame_type\":\"{}\"", frame.frame_type);
-        if let Some(stream) = frame.stream_id {
-            let _ = write!(self.0, ",\"stream_id\":{stream}");
-        }
-        let _ = write!(self.0, ",\"maximum\":{maximum}}}");
-    }
-}
-
-impl fmt::Display for Frames {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        if self.0.is_empty() {
-            return Ok(());
-        }
-        write!(f, ",\"frames\":[{}]", self.0)
-    }
 }

@@ -15,6 +15,9 @@ const FONT: &str = "sans-serif";
 /// Of all text, in points. plotters makes it 1/1.24 of that.
 const SIZE: f64 = 14.5;
 
+/// Of an upright mark, in points.
+pub(super) const TICK: f64 = 8.0;
+
 /// A place, in points from the upper left corner.
 pub(super) type Spot = (f64, f64);
 
@@ -106,6 +109,11 @@ where
         };
         let circle = Circle::new(self.pixel(middle), self.size(radius), style);
         self.area.draw(&circle).map_err(failed)
+    }
+
+    /// A short upright line.
+    pub(super) fn tick(&self, (x, y): Spot, colour: RGBColor) -> Result<()> {
+        self.line(&[(x, y - TICK / 2.0), (x, y + TICK / 2.0)], colour, 1.0)
     }
 
     pub(super) fn text(&self, text: &str, at: At, spot: Spot, colour: RGBColor) -> Result<()> {

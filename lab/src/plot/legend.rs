@@ -3,8 +3,8 @@
 use anyhow::Result;
 use plotters::prelude::DrawingBackend;
 
-use super::super::palette::{Ink, TEXT};
 use super::canvas::{width, At, Canvas};
+use super::palette::{Ink, TEXT};
 use super::Form;
 
 /// The height of a line of text.
@@ -61,6 +61,7 @@ impl<'a> Legend<'a> {
                     canvas.rectangle(corners, ink.light)?;
                 }
                 Some(Form::Dot) => canvas.circle(middle, 4.0, ink.light, None)?,
+                Some(Form::Tick) => canvas.tick(middle, ink.light)?,
                 Some(Form::Ring) => canvas.circle(middle, 4.0, ink.light, Some(1.5))?,
                 None => canvas.line(&[(x, y), (x + SWATCH, y)], ink.light, 2.5)?,
             }
