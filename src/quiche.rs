@@ -29,6 +29,9 @@ pub fn register() {
         table(|options| named(catalogue::NAMES[0], options)),
         table(|options| named(catalogue::NAMES[1], options)),
         table(|options| named(catalogue::NAMES[2], options)),
+        table(|options| named(catalogue::NAMES[3], options)),
+        table(|options| named(catalogue::NAMES[4], options)),
+        table(|options| named(catalogue::NAMES[5], options)),
     ];
 
     for (name, table) in catalogue::names().zip(&TABLES) {

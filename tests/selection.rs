@@ -101,7 +101,7 @@ fn pass(from: &mut Connection, to: &mut Connection) -> usize {
 }
 
 fn is_ours(qlog: &str) -> bool {
-    qlog.contains("petra_bandwidth_estimate")
+    qlog.contains("petra_phase")
 }
 
 #[test]
