@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!  transport ── Sent, Ack, Loss, Pto, ... ──▶ Controller
-//!            ◀── window, pacing_rate, packet_threshold ──
+//!            ◀── window, pacing_rate, packet_threshold, early_probes ──
 //! ```
 
 use std::time::Duration;
@@ -122,6 +122,15 @@ pub struct SpuriousLoss {
     pub whole_event: bool,
 }
 
+/// Packets that are to be sent again before anything says that they are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlyProbes {
+    /// How long there has been no acknowledgment when that is to happen.
+    pub after: Duration,
+    /// How many of the oldest outstanding packets, as far as the window has room.
+    pub packets: u64,
+}
+
 /// Where a controller stands, in the words of RFC 9002 section 7.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
@@ -228,6 +237,17 @@ pub trait Controller: Send + Sync {
     /// present PTO period without backoff. `None`: the transport's own. The
     /// transport never lowers a threshold that observed reordering raised.
     fn packet_threshold(&self, _rtt: &Rtt, _pto: Duration) -> Option<u64> {
+        None
+    }
+
+    /// What to send again, ahead of the PTO, when nothing is acknowledged for a
+    /// while, given the round-trip estimator, the present PTO period without
+    /// backoff and the number of packets outstanding. `None`: nothing.
+    ///
+    /// The window and the pacing rate hold for it, unlike for the probes of a PTO;
+    /// it waits twice as long each time that it was in vain, and once a PTO has
+    /// expired, until the next acknowledgment.
+    fn early_probes(&self, _rtt: &Rtt, _pto: Duration, _outstanding: u64) -> Option<EarlyProbes> {
         None
     }
 

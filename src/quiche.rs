@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "qlog")]
 use quiche::congestion_control::QlogValue;
 use quiche::congestion_control::{
-    self, Acked, Congestion, CongestionControlOps, Options, RttStats, Sent as SentPacket,
+    self, Acked, Congestion, CongestionControlOps, EarlyProbes, Options, RttStats,
+    Sent as SentPacket,
 };
 
 use super::catalogue::{self, Recipe};
@@ -29,6 +30,9 @@ pub fn register() {
         table(|options| named(catalogue::NAMES[0], options)),
         table(|options| named(catalogue::NAMES[1], options)),
         table(|options| named(catalogue::NAMES[2], options)),
+        table(|options| named(catalogue::NAMES[3], options)),
+        table(|options| named(catalogue::NAMES[4], options)),
+        table(|options| named(catalogue::NAMES[5], options)),
     ];
 
     for (name, table) in catalogue::names().zip(&TABLES) {
@@ -84,6 +88,7 @@ pub const fn table(parse_options: fn(&str) -> Result<Options, String>) -> Conges
         on_pto,
         on_persistent_congestion,
         packet_threshold,
+        early_probes,
         on_spurious_loss,
         on_mtu_change,
         pacing_rate,
@@ -291,6 +296,22 @@ fn on_mtu_change(r: &mut Congestion, max_datagram_size: usize) {
 
 fn packet_threshold(r: &Congestion, pto: Duration, rtt_stats: &RttStats) -> Option<u64> {
     path(r).controller.packet_threshold(&rtt(rtt_stats)?, pto)
+}
+
+fn early_probes(
+    r: &Congestion,
+    pto: Duration,
+    packets_in_flight: usize,
+    rtt_stats: &RttStats,
+) -> Option<EarlyProbes> {
+    let outstanding = packets_in_flight as u64;
+    let probes = path(r)
+        .controller
+        .early_probes(&rtt(rtt_stats)?, pto, outstanding)?;
+    Some(EarlyProbes {
+        after: probes.after,
+        packets: probes.packets as usize,
+    })
 }
 
 fn pacing_rate(r: &Congestion, _rtt_stats: &RttStats) -> Option<u64> {

@@ -15,7 +15,7 @@ fn transfer(server: Config) -> String {
 }
 
 fn is_ours(qlog: &str) -> bool {
-    qlog.contains("petra_bandwidth_estimate")
+    qlog.contains("petra_phase")
 }
 
 #[test]
