@@ -47,17 +47,15 @@ impl Overtaking {
         if !fresh {
             return None;
         }
-        if self.least.is_none_or(|least| rtt >= least) {
-            return Some(rtt);
-        }
-        if self.candidate.is_none_or(|candidate| rtt < candidate.rtt) {
+        let known = self.least.is_some_and(|least| rtt >= least);
+        if !known && self.candidate.is_none_or(|candidate| rtt < candidate.rtt) {
             self.candidate = Some(Candidate {
                 sent: ack.last_sent,
                 rtt,
                 acks: 0,
             });
         }
-        None
+        known.then_some(rtt)
     }
 
     /// The minimum RTT, given that of the transport, which every packet counts for.
