@@ -23,6 +23,8 @@ struct Candidate {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overtaking {
+    /// Whether any packet ever overtook another: before, every sample is one.
+    seen: bool,
     least: Option<Duration>,
     candidate: Option<Candidate>,
     newest: Time,
@@ -31,36 +33,44 @@ pub(super) struct Overtaking {
 impl Overtaking {
     /// Returns the RTT sample of this ACK, if it has one that can be trusted.
     pub(super) fn on_ack(&mut self, ack: &Ack) -> Option<Duration> {
-        if let Some(candidate) = &mut self.candidate {
-            candidate.acks += 1;
-            if ack.first_sent < candidate.sent {
-                self.candidate = None;
-            } else if candidate.acks >= PROOF {
-                self.least = Some(candidate.rtt);
-                self.candidate = None;
-            }
-        }
+        self.seen |= ack.first_sent < self.newest;
         // RFC 9002 section 5.1: only the largest acknowledged gives a sample.
         let fresh = ack.last_sent >= self.newest;
         self.newest = self.newest.max(ack.last_sent);
-        let rtt = ack.rtt.latest;
+        self.judge_candidate(ack);
         if !fresh {
             return None;
         }
-        let known = self.least.is_some_and(|least| rtt >= least);
-        if !known && self.candidate.is_none_or(|candidate| rtt < candidate.rtt) {
+        let rtt = ack.rtt.latest;
+        let below = self.least.is_none_or(|least| rtt < least);
+        if below && self.candidate.is_none_or(|candidate| rtt < candidate.rtt) {
             self.candidate = Some(Candidate {
                 sent: ack.last_sent,
                 rtt,
                 acks: 0,
             });
         }
-        known.then_some(rtt)
+        (!below || !self.seen).then_some(rtt)
+    }
+
+    fn judge_candidate(&mut self, ack: &Ack) {
+        let Some(candidate) = &mut self.candidate else {
+            return;
+        };
+        candidate.acks += 1;
+        if ack.first_sent < candidate.sent {
+            self.candidate = None;
+        } else if candidate.acks >= PROOF {
+            self.least = Some(candidate.rtt);
+            self.candidate = None;
+        }
     }
 
     /// The minimum RTT, given that of the transport, which every packet counts for.
     pub(super) fn min_rtt(&self, all: Duration) -> Duration {
-        self.least.map_or(all, |least| least.max(all))
+        self.least
+            .filter(|_| self.seen)
+            .map_or(all, |least| least.max(all))
     }
 }
 
@@ -88,12 +98,11 @@ mod tests {
     }
 
     #[test]
-    fn until_enough_acks_came_the_transports_minimum_holds() {
+    fn while_none_overtakes_the_transports_minimum_holds() {
         let mut overtaking = Overtaking::default();
-        flow(&mut overtaking, 100, 140);
+        flow(&mut overtaking, 100, 300);
         assert_eq!(overtaking.min_rtt(ms(45)), ms(45));
-        flow(&mut overtaking, 140, 150);
-        assert_eq!(overtaking.min_rtt(ms(45)), ms(90));
+        assert_eq!(overtaking.on_ack(&measured(300, 60)), Some(ms(60)));
     }
 
     #[test]
@@ -101,8 +110,12 @@ mod tests {
         let mut overtaking = Overtaking::default();
         flow(&mut overtaking, 100, 200);
         // Left at 153, in front of those that are acknowledged from 200 on.
-        assert_eq!(overtaking.on_ack(&measured(198, 45)), None);
+        overtaking.on_ack(&measured(198, 45));
         flow(&mut overtaking, 200, 400);
+        assert_eq!(overtaking.min_rtt(ms(45)), ms(90));
+        // Nobody knew then; now it is known that some do.
+        assert_eq!(overtaking.on_ack(&measured(398, 45)), None);
+        flow(&mut overtaking, 400, 600);
         assert_eq!(overtaking.min_rtt(ms(45)), ms(90));
     }
 
@@ -121,10 +134,14 @@ mod tests {
     fn a_path_that_became_shorter_is_believed() {
         let mut overtaking = Overtaking::default();
         flow(&mut overtaking, 100, 200);
-        for now in [200, 210, 220, 230, 240] {
-            overtaking.on_ack(&measured(now, 50));
+        overtaking.on_ack(&measured(198, 45));
+        flow(&mut overtaking, 200, 300);
+        for now in [300, 310, 320, 330] {
+            assert_eq!(overtaking.on_ack(&measured(now, 50)), None);
+            assert_eq!(overtaking.min_rtt(ms(45)), ms(90));
         }
-        assert_eq!(overtaking.min_rtt(ms(50)), ms(50));
+        overtaking.on_ack(&measured(340, 50));
+        assert_eq!(overtaking.min_rtt(ms(45)), ms(50));
     }
 
     #[test]
