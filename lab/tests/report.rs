@@ -35,6 +35,7 @@ fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
             reference: 2.5,
             tolerance: 0.0,
             holds,
+            because: None,
         }],
     };
     let manifest = Manifest {
@@ -54,7 +55,10 @@ fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
         cases: vec!["row 1".to_owned(), "row 2".to_owned()],
         controllers: CONTROLLERS.map(str::to_owned).into(),
         series: false,
+        frames: None,
+        qlog: false,
         verdicts: vec![verdict(true), verdict(false)],
+        exceptions: Vec::new(),
     };
     let mut rows = Vec::new();
     for (reading, reading_name) in READINGS.iter().enumerate() {

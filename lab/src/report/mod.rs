@@ -11,12 +11,15 @@
 mod bars;
 mod command;
 mod distribution;
+mod markdown;
 mod page;
 mod palette;
+mod panels;
 mod plot;
 mod scenes;
 mod section;
 mod series;
+mod sight;
 mod tables;
 mod thesis;
 mod thesis_page;

@@ -65,7 +65,8 @@ struct RunningFlow<'a> {
 struct Connection {
     client: End,
     server: End,
-    qlog: Option<Qlog>,
+    /// Of both ends, where they are wanted.
+    qlogs: Vec<Qlog>,
 }
 
 impl Connection {
@@ -145,26 +146,30 @@ impl<'a> Engine<'a> {
         let [client_id, server_id] = ids.map(|id| quiche::ConnectionId::from_vec(id.to_vec()));
 
         let mut config = tls::client(self.scenario, running.flow, &self.world.path)?;
-        let conn = quiche::connect(
+        let mut conn = quiche::connect(
             Some(tls::SERVER_NAME),
             &client_id,
             local,
             remote,
             &mut config,
         )?;
+        let mut qlogs = Vec::new();
+        let scenario = self.scenario;
+        let mut log = |conn: &mut quiche::Connection, side| -> Result<()> {
+            if let Some(folder) = &scenario.qlog {
+                let name = scenario.trace_name(side, index as usize);
+                qlogs.push(Qlog::start(conn, folder, side, name)?);
+            }
+            Ok(())
+        };
+        log(&mut conn, "client")?;
         let random = entropy::generator(self.scenario.seed, CLIENTS + u64::from(index));
         let download = Application::Download(Download::new(running.flow.traffic, random));
         let mut client = End::new(client, Endpoint::new(conn, download, Pacing::Off));
 
         let config = &mut running.server_config;
         let mut conn = quiche::accept(&server_id, None, remote, local, config)?;
-        let qlog = match &self.scenario.qlog {
-            Some(folder) => {
-                let name = qlog_name(index, &running.flow.cc, self.scenario.seed);
-                Some(Qlog::start(&mut conn, folder, &name)?)
-            }
-            None => None,
-        };
+        log(&mut conn, "server")?;
         let upload = Application::Upload(Upload::default());
         let server = End::new(server, Endpoint::new(conn, upload, self.scenario.pacing));
 
@@ -172,7 +177,7 @@ impl<'a> Engine<'a> {
         running.connection = Some(Connection {
             client,
             server,
-            qlog,
+            qlogs,
         });
         Ok(())
     }
@@ -285,8 +290,8 @@ impl<'a> Engine<'a> {
                 samples: running.samples,
             }));
             // The last events are written when the connection is dropped.
-            drop(connection.server.endpoint);
-            connection.qlog.map_or(Ok(()), Qlog::finish)?;
+            drop((connection.client, connection.server));
+            connection.qlogs.into_iter().try_for_each(Qlog::finish)?;
         }
         let links = self.world.path.down().enumerate().map(|(index, channel)| {
             let bytes = channel.carried(end);
@@ -308,17 +313,4 @@ impl<'a> Engine<'a> {
             cross.collect(),
         ))
     }
-}
-
-/// A file name that tells flow, controller and seed.
-fn qlog_name(flow: u32, cc: &str, seed: u64) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || "-_=.".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    let cc: String = cc.chars().map(plain).collect();
-    format!("server-{flow}-{cc}-seed{seed}.sqlog")
 }
