@@ -22,7 +22,7 @@ pub use options::LinkOptions;
 pub use parts::{Aggregate, GilbertElliott, Handover, Lte, Outage, RateStep};
 pub use queue::Queue;
 
-use crate::units::{self, Maybe, Rate, Share, Text, Time};
+use crate::units::{Maybe, Rate, Share, Text, Time};
 
 /// One direction of a link. Packets pass what it has in this order:
 ///
