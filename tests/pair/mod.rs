@@ -29,7 +29,7 @@ impl Write for Log {
 }
 
 /// What a server needs of TLS, for `localhost`.
-pub fn tls() -> SslContextBuilder {
+pub(crate) fn tls() -> SslContextBuilder {
     let identity = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PKey::private_key_from_pem(identity.signing_key.serialize_pem().as_bytes()).unwrap();
     let certificate = X509::from_pem(identity.cert.pem().as_bytes()).unwrap();
@@ -39,7 +39,7 @@ pub fn tls() -> SslContextBuilder {
     tls
 }
 
-pub fn config(tls: SslContextBuilder) -> Config {
+pub(crate) fn config(tls: SslContextBuilder) -> Config {
     let mut config = Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls).unwrap();
     config.set_application_protos(&[b"test"]).unwrap();
     config.set_initial_max_data(1 << 20);
@@ -49,15 +49,15 @@ pub fn config(tls: SslContextBuilder) -> Config {
     config
 }
 
-pub struct Pair {
-    pub client: Connection,
-    pub server: Connection,
+pub(crate) struct Pair {
+    pub(crate) client: Connection,
+    pub(crate) server: Connection,
     log: Log,
 }
 
 impl Pair {
     /// A client and a server with this configuration, before the handshake.
-    pub fn new(mut server: Config) -> Self {
+    pub(crate) fn new(mut server: Config) -> Self {
         let mut client = config(SslContextBuilder::new(SslMethod::tls()).unwrap());
         client.verify_peer(false);
         let id = ConnectionId::from_ref(&[7; 16]);
@@ -73,7 +73,7 @@ impl Pair {
     }
 
     /// The handshake, and a request on stream 0.
-    pub fn ask(&mut self) {
+    pub(crate) fn ask(&mut self) {
         while !self.client.is_established() {
             self.exchange();
         }
@@ -84,7 +84,7 @@ impl Pair {
     }
 
     /// Everything that either has to send, once to and fro.
-    pub fn exchange(&mut self) {
+    pub(crate) fn exchange(&mut self) {
         let moved = pass(&mut self.client, &mut self.server, |_| true)
             + pass(&mut self.server, &mut self.client, |_| true);
         if moved == 0 {
@@ -93,14 +93,14 @@ impl Pair {
     }
 
     /// What is left waits for the pacer or for a timer.
-    pub fn wait(&mut self) {
+    pub(crate) fn wait(&mut self) {
         sleep(Duration::from_millis(1));
         self.client.on_timeout();
         self.server.on_timeout();
     }
 
     /// Has the server send so many bytes on stream 0, and the client read them.
-    pub fn transfer(&mut self, bytes: usize) {
+    pub(crate) fn transfer(&mut self, bytes: usize) {
         self.ask();
         let body = vec![1; bytes];
         let mut buffer = [0; 65_536];
@@ -116,7 +116,7 @@ impl Pair {
     }
 
     /// Ends both; returns the server's qlog.
-    pub fn into_qlog(self) -> String {
+    pub(crate) fn into_qlog(self) -> String {
         drop(self.server);
         let bytes = self.log.0.lock().unwrap().clone();
         String::from_utf8(bytes).unwrap()
@@ -125,7 +125,7 @@ impl Pair {
 
 /// Delivers what one end has to send, and of that what `arrives`, by its size;
 /// returns the number of datagrams sent.
-pub fn pass(
+pub(crate) fn pass(
     from: &mut Connection,
     to: &mut Connection,
     mut arrives: impl FnMut(usize) -> bool,

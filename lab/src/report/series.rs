@@ -19,6 +19,26 @@ pub(super) struct Series {
 }
 
 impl Series {
+    /// A part of the time.
+    pub(super) fn between(&self, (from, to): (f64, f64)) -> Series {
+        let inside: Vec<bool> = self
+            .time
+            .iter()
+            .map(|it| (from..=to).contains(it))
+            .collect();
+        fn part<T: Copy>(values: &[T], inside: &[bool]) -> Vec<T> {
+            let values = values.iter().zip(inside);
+            values.filter(|(_, it)| **it).map(|(it, _)| *it).collect()
+        }
+        let columns = self.columns.iter();
+        Series {
+            time: part(&self.time, &inside),
+            columns: columns
+                .map(|(name, values)| (name.clone(), part(values, &inside)))
+                .collect(),
+        }
+    }
+
     /// The points of a column, each times `factor`, thinned out.
     pub(super) fn points(&self, column: &str, factor: f64) -> Vec<(f64, f64)> {
         let points = self.column(column);
@@ -139,6 +159,11 @@ mod tests {
         assert_eq!(
             flows[0].growth("body_bytes", 2, 8.0),
             [(1.5, 4000.0), (2.5, 8000.0)]
+        );
+        let part = flows[0].between((1.5, 3.0));
+        assert_eq!(
+            part.points("body_bytes", 1.0),
+            [(2.0, 500.0), (3.0, 1500.0)]
         );
         assert_eq!(flows[0].points("rtt_ms", 1.0), []);
         assert_eq!(flows[1].values("cwnd_bytes"), [7.0]);
