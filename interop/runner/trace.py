@@ -45,7 +45,7 @@ def read(capture, keys):
         command += ["-e", field]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise Trouble(f"tshark cannot read {capture}: {done.stderr.strip()[-300:]}")
+        raise Trouble(f"tshark cannot read {capture}, {done.returncode}: {done.stderr.strip()[-300:]}")
     rows = (line.split("\t") for line in done.stdout.splitlines())
     return [Datagram(*([x for x in cell.split(";") if x] for cell in row)) for row in rows]
 

@@ -17,6 +17,7 @@ const CORRUPTIBLE: usize = 50;
 /// What is to be done, on the command line. Both ways, if nothing else is said.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "The interop runner's scenarios")]
+#[group(id = "mischief")]
 pub(crate) struct Options {
     /// Drop this many percent of the datagrams
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]

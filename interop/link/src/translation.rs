@@ -19,6 +19,7 @@ const DESTINATION: usize = 16;
 /// When it forgets, on the command line.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "The interop runner's scenarios")]
+#[group(id = "translation")]
 pub(crate) struct Options {
     /// Give the client another port, for the first time this long after its first
     /// datagram
