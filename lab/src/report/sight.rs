@@ -68,6 +68,7 @@ impl Sight<'_> {
                     },
                     y: share(),
                     curves,
+                    ..Curves::default()
                 }),
             )
         })

@@ -1,0 +1,225 @@
+// http3-server ADDRESS PORT CERT KEY CONTROLLER
+//
+// An HTTP/3 server in C, on quiche's C API, after the manner of quiche's own example
+// http3-server.c: it answers every GET of /bytes/<n> with n bytes. The controller is
+// chosen by name; the two calls for it are marked. One thread, poll(2), no pacing.
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <petra.h>
+#include <quiche.h>
+
+#define ID_LEN 16
+#define LARGEST_DATAGRAM 1350
+// Connections, and responses of each, at a time.
+#define CONNECTIONS 8
+#define RESPONSES 16
+
+struct response {
+    uint64_t stream;
+    uint64_t left;
+    // Whether the end of the stream is still to be sent.
+    bool open;
+};
+
+struct connection {
+    uint8_t id[ID_LEN];
+    quiche_conn *quic;
+    quiche_h3_conn *http;
+    struct response responses[RESPONSES];
+};
+
+static struct connection connections[CONNECTIONS];
+static uint8_t zeros[1 << 16];
+
+static void fail(const char *what) {
+    fprintf(stderr, "http3-server: %s\n", what);
+    exit(1);
+}
+
+static struct connection *find(const uint8_t *id, size_t len) {
+    for (int i = 0; i < CONNECTIONS; i++)
+        if (connections[i].quic && len == ID_LEN && !memcmp(connections[i].id, id, ID_LEN))
+            return &connections[i];
+    return NULL;
+}
+
+static struct connection *accept_connection(quiche_config *config,
+                                            const struct sockaddr_in *local,
+                                            const struct sockaddr_in *peer) {
+    for (int i = 0; i < CONNECTIONS; i++) {
+        struct connection *c = &connections[i];
+        if (c->quic)
+            continue;
+        memset(c, 0, sizeof *c);
+        if (getrandom(c->id, ID_LEN, 0) != ID_LEN)
+            fail("no random numbers");
+        c->quic = quiche_accept(c->id, ID_LEN, NULL, 0, (const struct sockaddr *)local, sizeof *local,
+                                (const struct sockaddr *)peer, sizeof *peer, config);
+        return c->quic ? c : NULL;
+    }
+    return NULL;
+}
+
+// Puts n into *arg when the header is `:path: /bytes/<n>`.
+static int read_path(uint8_t *name, size_t name_len, uint8_t *value, size_t value_len, void *arg) {
+    char path[64] = {0};
+    if (name_len == 5 && !memcmp(name, ":path", 5) && value_len < sizeof path) {
+        memcpy(path, value, value_len);
+        sscanf(path, "/bytes/%" SCNu64, (uint64_t *)arg);
+    }
+    return 0;
+}
+
+static void respond(struct connection *c, uint64_t stream, quiche_h3_event *event) {
+    uint64_t length = UINT64_MAX;
+    quiche_h3_event_for_each_header(event, read_path, &length);
+    const char *status = length == UINT64_MAX ? "404" : "200";
+    quiche_h3_header headers[] = {
+        {(const uint8_t *)":status", 7, (const uint8_t *)status, 3},
+    };
+    quiche_h3_send_response(c->http, c->quic, stream, headers, 1, length == UINT64_MAX);
+    for (int i = 0; i < RESPONSES && length != UINT64_MAX; i++)
+        if (!c->responses[i].open) {
+            c->responses[i] = (struct response){stream, length, true};
+            return;
+        }
+}
+
+static void serve(struct connection *c) {
+    if (!quiche_conn_is_established(c->quic))
+        return;
+    if (!c->http) {
+        quiche_h3_config *config = quiche_h3_config_new();
+        c->http = quiche_h3_conn_new_with_transport(c->quic, config);
+        quiche_h3_config_free(config);
+        if (!c->http)
+            fail("no HTTP/3 connection");
+    }
+    quiche_h3_event *event;
+    int64_t stream;
+    while ((stream = quiche_h3_conn_poll(c->http, c->quic, &event)) >= 0) {
+        if (quiche_h3_event_type(event) == QUICHE_H3_EVENT_HEADERS)
+            respond(c, stream, event);
+        quiche_h3_event_free(event);
+    }
+    for (int i = 0; i < RESPONSES; i++) {
+        struct response *r = &c->responses[i];
+        while (r->open) {
+            size_t length = r->left < sizeof zeros ? r->left : sizeof zeros;
+            ssize_t sent = quiche_h3_send_body(c->http, c->quic, r->stream, zeros, length, r->left == length);
+            // There is no room now, or nobody who wants it.
+            if (sent < 0) {
+                r->open = sent == QUICHE_H3_ERR_DONE;
+                break;
+            }
+            r->left -= sent;
+            r->open = (size_t)sent < length || r->left > 0;
+        }
+    }
+}
+
+static void send_packets(int fd, struct connection *c) {
+    uint8_t out[LARGEST_DATAGRAM];
+    quiche_send_info info;
+    ssize_t length;
+    while ((length = quiche_conn_send(c->quic, out, sizeof out, &info)) > 0)
+        // What the kernel has no room for is a packet lost.
+        sendto(fd, out, length, 0, (struct sockaddr *)&info.to, info.to_len);
+}
+
+static void receive_packets(int fd, quiche_config *config, struct sockaddr_in *local) {
+    uint8_t buffer[65535];
+    for (;;) {
+        struct sockaddr_in peer;
+        socklen_t peer_len = sizeof peer;
+        ssize_t length = recvfrom(fd, buffer, sizeof buffer, 0, (struct sockaddr *)&peer, &peer_len);
+        if (length < 0)
+            return;
+        uint8_t type, scid[QUICHE_MAX_CONN_ID_LEN], dcid[QUICHE_MAX_CONN_ID_LEN], token[256];
+        size_t scid_len = sizeof scid, dcid_len = sizeof dcid, token_len = sizeof token;
+        uint32_t version;
+        if (quiche_header_info(buffer, length, ID_LEN, &version, &type, scid, &scid_len, dcid, &dcid_len,
+                               token, &token_len) < 0)
+            continue;
+        struct connection *c = find(dcid, dcid_len);
+        // 1 is an Initial packet.
+        if (!c && type == 1 && quiche_version_is_supported(version))
+            c = accept_connection(config, local, &peer);
+        if (!c)
+            continue;
+        quiche_recv_info info = {(struct sockaddr *)&peer, peer_len, (struct sockaddr *)local, sizeof *local};
+        quiche_conn_recv(c->quic, buffer, length, &info);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc != 6)
+        fail("expected ADDRESS PORT CERT KEY CONTROLLER");
+
+    petra_register(); // one
+    quiche_config *config = quiche_config_new(QUICHE_PROTOCOL_VERSION);
+    if (quiche_config_set_cc_algorithm_name(config, argv[5]) != 0) // two
+        fail("there is no such controller, or not with these options");
+    if (quiche_config_load_cert_chain_from_pem_file(config, argv[3]) < 0)
+        fail("cannot load the certificate");
+    if (quiche_config_load_priv_key_from_pem_file(config, argv[4]) < 0)
+        fail("cannot load the private key");
+    quiche_config_set_application_protos(config, (uint8_t *)QUICHE_H3_APPLICATION_PROTOCOL,
+                                         sizeof QUICHE_H3_APPLICATION_PROTOCOL - 1);
+    quiche_config_set_max_idle_timeout(config, 5000);
+    quiche_config_set_max_send_udp_payload_size(config, LARGEST_DATAGRAM);
+    quiche_config_set_initial_max_data(config, 1 << 20);
+    quiche_config_set_initial_max_stream_data_bidi_remote(config, 1 << 16);
+    quiche_config_set_initial_max_stream_data_uni(config, 1 << 16);
+    quiche_config_set_initial_max_streams_bidi(config, RESPONSES);
+    quiche_config_set_initial_max_streams_uni(config, 16);
+    quiche_config_enable_pacing(config, false);
+
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[2]))};
+    socklen_t local_len = sizeof local;
+    if (!inet_aton(argv[1], &local.sin_addr) || bind(fd, (struct sockaddr *)&local, sizeof local) < 0 ||
+        getsockname(fd, (struct sockaddr *)&local, &local_len) < 0)
+        fail("cannot listen there");
+    printf("listening on %s:%d\n", argv[1], ntohs(local.sin_port));
+    fflush(stdout);
+
+    for (;;) {
+        uint64_t timeout = UINT64_MAX;
+        for (int i = 0; i < CONNECTIONS; i++)
+            if (connections[i].quic) {
+                uint64_t due = quiche_conn_timeout_as_millis(connections[i].quic);
+                timeout = due < timeout ? due : timeout;
+            }
+        struct pollfd pollfd = {fd, POLLIN, 0};
+        poll(&pollfd, 1, timeout == UINT64_MAX ? -1 : (int)timeout);
+        receive_packets(fd, config, &local);
+        for (int i = 0; i < CONNECTIONS; i++) {
+            struct connection *c = &connections[i];
+            if (!c->quic)
+                continue;
+            if (quiche_conn_timeout_as_millis(c->quic) == 0)
+                quiche_conn_on_timeout(c->quic);
+            serve(c);
+            send_packets(fd, c);
+            if (quiche_conn_is_closed(c->quic)) {
+                if (c->http)
+                    quiche_h3_conn_free(c->http);
+                quiche_conn_free(c->quic);
+                c->quic = NULL;
+            }
+        }
+    }
+}

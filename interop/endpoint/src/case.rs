@@ -1,0 +1,121 @@
+//! The runner's test cases: what they ask of an endpoint.
+
+use std::fmt;
+
+/// Which end this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Client,
+    Server,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Role::Client => "client",
+            Role::Server => "server",
+        })
+    }
+}
+
+/// What one test case asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Case {
+    pub(crate) http: Http,
+    /// Whether the server validates addresses by Retry packets.
+    pub(crate) retry: bool,
+    pub(crate) connections: Connections,
+}
+
+/// What is spoken over QUIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Http {
+    /// HTTP/0.9, ALPN `hq-interop`.
+    Hq,
+    /// HTTP/3.
+    Three,
+}
+
+/// How a client's requests are spread over connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Connections {
+    /// All over one.
+    One,
+    /// Each has its own, one after the other.
+    Each,
+    /// The first has one, and the others share one that resumes it; `early`:
+    /// which sends them as early data.
+    Resumed { early: bool },
+}
+
+impl Case {
+    /// The test case of this name. `None` when it is unknown, or is what quiche
+    /// 0.30.0 cannot do: as client, it has no way to begin a key update, nor to
+    /// offer ChaCha20 alone; as either end, no ECN, version 2 or preferred address.
+    pub(crate) fn named(name: &str, role: Role) -> Option<Case> {
+        let plain = Case {
+            http: Http::Hq,
+            retry: false,
+            connections: Connections::One,
+        };
+        let case = match name {
+            // These differ by the network, or by what is requested.
+            "handshake" | "longrtt" | "transfer" | "multiplexing" | "blackhole"
+            | "amplificationlimit" | "transferloss" | "transfercorruption" | "ipv6"
+            | "rebind-port" | "rebind-addr" | "goodput" | "crosstraffic" => plain,
+            // The peer's part: a server answers whichever is asked for.
+            "chacha20" | "keyupdate" if role == Role::Server => plain,
+            "http3" => Case {
+                http: Http::Three,
+                ..plain
+            },
+            "retry" => Case {
+                retry: true,
+                ..plain
+            },
+            "multiconnect" | "handshakeloss" | "handshakecorruption" => Case {
+                connections: Connections::Each,
+                ..plain
+            },
+            "resumption" | "zerortt" => Case {
+                connections: Connections::Resumed {
+                    early: name == "zerortt",
+                },
+                ..plain
+            },
+            _ => return None,
+        };
+        Some(case)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_unknown_is_not_supported() {
+        for role in [Role::Client, Role::Server] {
+            for name in ["", "nonesuch", "ecn", "v2", "connectionmigration"] {
+                assert_eq!(Case::named(name, role), None);
+            }
+        }
+    }
+
+    #[test]
+    fn what_only_a_client_begins_is_supported_as_server() {
+        for name in ["chacha20", "keyupdate"] {
+            assert_eq!(Case::named(name, Role::Client), None);
+            assert!(Case::named(name, Role::Server).is_some());
+        }
+    }
+
+    #[test]
+    fn only_http3_is_not_spoken_over_hq() {
+        for name in ["handshake", "goodput", "zerortt", "retry", "multiconnect"] {
+            assert_eq!(Case::named(name, Role::Client).unwrap().http, Http::Hq);
+        }
+        let http3 = Case::named("http3", Role::Server).unwrap();
+        assert_eq!(http3.http, Http::Three);
+    }
+}

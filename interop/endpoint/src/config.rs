@@ -1,0 +1,114 @@
+//! The quiche configuration of either end, and the logs of a connection.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use quiche::Connection;
+
+use crate::case::{Case, Http, Role};
+
+/// Receive windows of a connection and of a stream in bytes: far more than the
+/// runner's links hold.
+const WINDOW: u64 = 16 << 20;
+
+/// Streams that a peer may have open; the runner accepts up to 1000.
+const STREAMS: u64 = 100;
+
+/// For how long a peer may be silent, in milliseconds. Black holes of the runner
+/// last seconds.
+const IDLE_MS: u64 = 30_000;
+
+/// Connection IDs that the peer may have for paths to come.
+const SPARE_IDS: u64 = 4;
+
+/// What the environment says.
+pub(crate) struct Settings {
+    /// The congestion controller's name, with options if it has any.
+    pub(crate) controller: String,
+    pub(crate) keylog: Option<PathBuf>,
+    pub(crate) qlog: Option<PathBuf>,
+}
+
+impl Settings {
+    /// The configuration for a test case.
+    pub(crate) fn config(&self, case: &Case, role: Role) -> Result<quiche::Config> {
+        petra::register();
+        quiche::congestion_control::check(&self.controller)
+            .map_err(anyhow::Error::msg)
+            .context("CC")?;
+        let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
+        config.set_cc_algorithm_name(&self.controller)?;
+        config.set_application_protos(match case.http {
+            Http::Hq => &[b"hq-interop"],
+            Http::Three => quiche::h3::APPLICATION_PROTOCOL,
+        })?;
+        // The runner's servers have certificates that nobody is to trust.
+        config.verify_peer(false);
+        // Some servers take what greases a request stream for a broken request.
+        config.grease(false);
+        config.set_max_idle_timeout(IDLE_MS);
+        config.set_initial_max_data(WINDOW);
+        config.set_initial_max_stream_data_bidi_local(WINDOW);
+        config.set_initial_max_stream_data_bidi_remote(1 << 16);
+        config.set_initial_max_stream_data_uni(1 << 16);
+        config.set_initial_max_streams_bidi(STREAMS);
+        config.set_initial_max_streams_uni(STREAMS);
+        config.set_active_connection_id_limit(SPARE_IDS);
+        config.enable_early_data();
+        if role == Role::Server {
+            config
+                .load_cert_chain_from_pem_file("/certs/cert.pem")
+                .context("cannot load /certs/cert.pem")?;
+            config
+                .load_priv_key_from_pem_file("/certs/priv.key")
+                .context("cannot load /certs/priv.key")?;
+        }
+        if self.keylog.is_some() {
+            config.log_keys();
+        }
+        Ok(config)
+    }
+
+    /// Starts the logs of a new connection.
+    pub(crate) fn log(&self, quic: &mut Connection, role: Role) -> Result<()> {
+        if let Some(path) = &self.keylog {
+            let file = OpenOptions::new().create(true).append(true).open(path);
+            quic.set_keylog(Box::new(file.with_context(|| {
+                format!("cannot write SSLKEYLOGFILE {}", path.display())
+            })?));
+        }
+        if let Some(folder) = &self.qlog {
+            let name = format!("{role}-{:?}", quic.source_id());
+            let path = folder.join(format!("{name}.sqlog"));
+            fs::create_dir_all(folder)
+                .and_then(|()| File::create_new(&path))
+                .map(|file| {
+                    let description = format!("congestion controller {}", self.controller);
+                    let level = quiche::QlogLevel::Extra;
+                    let file = Box::new(BufWriter::new(file));
+                    quic.set_qlog_with_level(file, name, description, level);
+                })
+                .with_context(|| format!("cannot write the qlog {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the peer connection IDs for paths to come, as many as it takes, and
+/// calls `each` with those that are new.
+pub(crate) fn spare_ids(
+    quic: &mut Connection,
+    mut each: impl FnMut(quiche::ConnectionId<'static>),
+) -> Result<()> {
+    while quic.is_established() && quic.scids_left() > 0 {
+        let (mut id, mut token) = ([0; 16], [0; 16]);
+        boring::rand::rand_bytes(&mut id)?;
+        boring::rand::rand_bytes(&mut token)?;
+        let id = quiche::ConnectionId::from_vec(id.to_vec());
+        quic.new_scid(&id, u128::from_be_bytes(token), false)?;
+        each(id);
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! `quinn-peer client URL CA FILE` and `quinn-peer server FOLDER CERT KEY`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{bail, ensure, Context, Result};
+use bytes::{Buf, Bytes};
+use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["client", url, ca, file] => download(&url.parse()?, ca, file).await,
+        ["server", folder, cert, key] => serve(folder, cert, key).await,
+        _ => bail!("expected client URL CA FILE, or server FOLDER CERT KEY"),
+    }
+}
+
+fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>> {
+    let read = CertificateDer::pem_file_iter(path).context(path.to_owned())?;
+    Ok(read.collect::<Result<_, _>>()?)
+}
+
+async fn download(url: &http::Uri, ca: &str, file: &str) -> Result<()> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add_parsable_certificates(certificates(ca)?);
+    let mut tls = rustls::ClientConfig::builder()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let host = url.host().context("a URL without host")?;
+    let peer = SocketAddr::new(host.parse()?, url.port_u16().unwrap_or(443));
+    let mut endpoint = quinn::Endpoint::client((Ipv4Addr::UNSPECIFIED, 0).into())?;
+    let tls = Arc::new(QuicClientConfig::try_from(tls)?);
+    endpoint.set_default_client_config(quinn::ClientConfig::new(tls));
+    let quic = endpoint.connect(peer, host)?.await?;
+    let (mut driver, mut requests) = h3::client::new(h3_quinn::Connection::new(quic)).await?;
+    let driving = tokio::spawn(async move { driver.wait_idle().await });
+    let mut request = requests
+        .send_request(http::Request::get(url).body(())?)
+        .await?;
+    request.finish().await?;
+    let response = request.recv_response().await?;
+    ensure!(response.status() == 200, "status {}", response.status());
+    let mut body = vec![];
+    while let Some(chunk) = request.recv_data().await? {
+        body.extend_from_slice(chunk.chunk());
+    }
+    tokio::fs::write(file, body).await?;
+    drop(requests);
+    driving.await?;
+    endpoint.wait_idle().await;
+    Ok(())
+}
+
+async fn serve(folder: &str, cert: &str, key: &str) -> Result<()> {
+    let key = PrivateKeyDer::from_pem_file(key).context(key.to_owned())?;
+    let mut tls = rustls::ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(certificates(cert)?, key)?;
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let tls = Arc::new(QuicServerConfig::try_from(tls)?);
+    let config = quinn::ServerConfig::with_crypto(tls);
+    let endpoint = quinn::Endpoint::server(config, (Ipv4Addr::UNSPECIFIED, 443).into())?;
+    while let Some(connecting) = endpoint.accept().await {
+        let folder = PathBuf::from(folder);
+        tokio::spawn(async move {
+            if let Err(e) = connection(connecting, &folder).await {
+                eprintln!("{e:#}");
+            }
+        });
+    }
+    Ok(())
+}
+
+async fn connection(connecting: quinn::Incoming, folder: &Path) -> Result<()> {
+    let quic = h3_quinn::Connection::new(connecting.await?);
+    let mut connection = h3::server::Connection::<_, Bytes>::new(quic).await?;
+    while let Some(resolver) = connection.accept().await? {
+        let (request, mut stream) = resolver.resolve_request().await?;
+        let name = request.uri().path().trim_start_matches('/').to_owned();
+        let body = tokio::fs::read(folder.join(name)).await;
+        let status = if body.is_ok() { 200 } else { 404 };
+        let response = http::Response::builder().status(status).body(())?;
+        stream.send_response(response).await?;
+        stream.send_data(body.unwrap_or_default().into()).await?;
+        stream.finish().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+"""The peers: how each is called, as client and as server, in a room of its own."""
+
+import shutil
+from pathlib import Path
+
+import certificates
+from place import SERVER
+
+HERE = Path(__file__).resolve().parent.parent / "peers"
+URL = f"https://{SERVER}:443/body"
+OUT = "/downloads/body"
+
+
+class Peers:
+    """What `interop/peers/install` has left in `target`, and our own pair."""
+
+    def __init__(self, target):
+        self.programs = Path(target) / "debug"
+        self.examples = self.programs / "examples"
+        self.installed = Path(target) / "interop"
+        self.python = self.installed / "python/bin/python"
+        self.envoy = self.installed / "python/bin/envoy"
+        self.aioquic = self.installed / "aioquic/examples"
+        self.quic_go = self.installed / "quic-go"
+        self.quinn = self.installed / "quinn/debug/quinn-peer"
+
+    # The interop runner's contract: commands by the environment they run in.
+
+    def contract(self):
+        """Endpoints of the contract: name, client, server."""
+        ours = lambda env: [self.programs / "petra-endpoint"]
+        pairs = {"petra": (ours, ours)}
+        if (self.quic_go / "client").exists():
+            pairs["quic-go"] = (
+                lambda env: [self.quic_go / "client", *env["REQUESTS"].split()],
+                lambda env: [self.quic_go / "server"],
+            )
+        return pairs
+
+    # HTTP/3.
+
+    def our_server(self, cc):
+        return [self.examples / "http3-server", "--listen", "0.0.0.0:443", "--root", "/www",
+                "--cert", "/certs/cert.pem", "--key", "/certs/priv.key", "--cc", cc,
+                "--qlog", "/logs/qlog", "--keylog", "/logs/keys.log"]
+
+    def our_client(self, cc):
+        return [self.examples / "http3-client", "--insecure", "--json", "--cc", cc,
+                "-o", "/downloads", "--qlog", "/logs/qlog", "--keylog", "/logs/keys.log", URL]
+
+    def clients(self, certs):
+        """Commands of all peers that are clients; None for one that is missing."""
+        script = lambda name, *rest: [self.python, HERE / name, *rest]
+        chromium = shutil.which("chromium")
+        commands = {
+            "quiche": self.our_client("cubic"),
+            "ngtcp2": ["gtlsclient", "--quiet", "--exit-on-all-streams-close", "--timeout=30s",
+                       "--download=/downloads", "--qlog-dir=/logs/qlog", SERVER, "443", URL],
+            "quic-go": [self.quic_go / "client", URL],
+            "aioquic": [self.python, self.aioquic / "http3_client.py", "--insecure",
+                        "--output-dir", "/downloads", URL],
+            "curl_cffi": script("curl_cffi_client.py", URL, OUT),
+            "niquests": script("niquests_client.py", URL, OUT),
+            "envoy": script("envoy_client.py", self.envoy, URL, OUT),
+            "quinn": [self.quinn, "client", URL, "/certs/ca.pem", OUT],
+            "chromium": script("chromium_client.py", chromium, certificates.fingerprint(certs), URL, OUT),
+        }
+        needs = {"envoy": self.envoy, "chromium": chromium}
+        return {
+            name: command if shutil.which(command[0]) and needs.get(name, "sh") and
+            shutil.which(needs.get(name, "sh")) else None
+            for name, command in commands.items()
+        }
+
+    def servers(self):
+        """Commands of all peers that serve /www; None for one that is missing."""
+        cert, key = "/certs/cert.pem", "/certs/priv.key"
+        commands = {
+            "quiche": self.our_server("cubic"),
+            "ngtcp2": ["gtlsserver", "--quiet", "-d", "/www", "*", "443", key, cert],
+            "quic-go": [self.quic_go / "server"],
+            "aioquic": [self.python, self.aioquic / "http3_server.py", "--host", "0.0.0.0",
+                        "--port", "443", "-c", cert, "-k", key],
+            "envoy": [self.python, HERE / "envoy_server.py", self.envoy, "/www/body"],
+            "quinn": [self.quinn, "server", "/www", cert, key],
+        }
+        missing = lambda name, command: (
+            not shutil.which(command[0]) or name == "envoy" and not shutil.which(self.envoy))
+        return {n: None if missing(n, c) else c for n, c in commands.items()}
+
+
+# What the peers take from the environment.
+ENVIRONMENT = {
+    "TESTCASE": "http3",
+    "REQUESTS": URL,
+    "SSLKEYLOGFILE": "/logs/keys.log",
+    "QLOGDIR": "/logs/qlog/",
+    "STATIC_ROOT": "/www",
+}
