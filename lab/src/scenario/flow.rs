@@ -24,8 +24,9 @@ pub struct Flow {
     /// spurious, as RFC 9438 4.9 has it.
     pub cubic_spurious_undo: bool,
     /// Bytes that the client takes at most before it has read them: its
-    /// flow-control window for a stream and for the connection. `None` is more
-    /// than the path can fill.
+    /// flow-control window for a stream. `None` is more than the path can fill.
+    /// That of the connection stays large: it is opened at other times, and a
+    /// sender that fills what both leave sends runts.
     pub receive_window: Option<u64>,
     /// When the client connects.
     pub start: Duration,

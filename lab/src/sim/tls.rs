@@ -51,19 +51,10 @@ pub(super) fn client(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<qu
     let mut config = config(tls, scenario, flow, path)?;
     config.set_max_send_udp_payload_size(CLIENT_DATAGRAM);
     if let Some(window) = flow.receive_window {
-        take(&mut config, window);
+        config.set_initial_max_stream_data_bidi_local(window);
+        config.set_max_stream_window(window);
     }
     Ok(config)
-}
-
-/// Sets the flow-control windows, of streams and of the connection.
-fn take(config: &mut quiche::Config, window: u64) {
-    config.set_initial_max_data(window);
-    config.set_initial_max_stream_data_bidi_local(window);
-    config.set_initial_max_stream_data_bidi_remote(window);
-    config.set_initial_max_stream_data_uni(window);
-    config.set_max_connection_window(window);
-    config.set_max_stream_window(window);
 }
 
 fn config(
@@ -81,7 +72,13 @@ fn config(
         // Pauses may be longer.
         Traffic::OnOff { .. } | Traffic::Web(_) => 0,
     });
-    take(&mut config, flow_control_window(scenario, flow, path));
+    let window = flow_control_window(scenario, flow, path);
+    config.set_initial_max_data(window);
+    config.set_initial_max_stream_data_bidi_local(window);
+    config.set_initial_max_stream_data_bidi_remote(window);
+    config.set_initial_max_stream_data_uni(window);
+    config.set_max_connection_window(window);
+    config.set_max_stream_window(window);
     config.set_initial_max_streams_bidi(100);
     config.set_initial_max_streams_uni(100);
     Ok(config)
