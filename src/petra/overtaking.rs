@@ -34,8 +34,9 @@ impl Overtaking {
     /// Returns the RTT sample of this ACK, if it has one that can be trusted.
     pub(super) fn on_ack(&mut self, ack: &Ack) -> Option<Duration> {
         self.seen |= ack.first_sent < self.newest;
-        // RFC 9002 section 5.1: only the largest acknowledged gives a sample.
-        let fresh = ack.last_sent >= self.newest;
+        // RFC 9002 section 5.1: only the largest acknowledged gives a sample. One that
+        // left at the same instant as the newest may be what that has overtaken.
+        let fresh = ack.last_sent > self.newest || !self.seen;
         self.newest = self.newest.max(ack.last_sent);
         self.judge_candidate(ack);
         if !fresh {
@@ -128,6 +129,22 @@ mod tests {
         assert_eq!(overtaking.on_ack(&measured(200, 90)), None);
         assert_eq!(overtaking.on_ack(&measured(240, 90)), None);
         assert_eq!(overtaking.on_ack(&measured(250, 90)), Some(ms(90)));
+    }
+
+    #[test]
+    fn nor_does_what_left_together_with_what_overtook_it() {
+        let mut overtaking = Overtaking::default();
+        flow(&mut overtaking, 100, 200);
+        overtaking.on_ack(&measured(198, 45));
+        flow(&mut overtaking, 200, 240);
+        // Left at 153 as well; the transport still has the sample of the other.
+        let together = Ack {
+            now: ms(243),
+            ..measured(198, 45)
+        };
+        assert_eq!(overtaking.on_ack(&together), None);
+        flow(&mut overtaking, 250, 400);
+        assert_eq!(overtaking.min_rtt(ms(45)), ms(90));
     }
 
     #[test]
