@@ -3,7 +3,8 @@
 //! A packet that overtakes the queue, or a part of the path, has a round trip that
 //! no other packet repeats. Measured against it, everything behind it seems to wait. An
 //! ACK for packets that left before those of an earlier ACK tells of it: had they
-//! arrived by then, the earlier one would have acknowledged them too.
+//! arrived by then, the earlier one would have acknowledged them too. So does an ACK
+//! for packets that had been given up as lost.
 
 use std::time::Duration;
 
@@ -67,6 +68,12 @@ impl Overtaking {
         }
     }
 
+    /// Packets were overtaken by so many that they were taken for lost.
+    pub(super) fn on_spurious_loss(&mut self) {
+        self.seen = true;
+        self.candidate = None;
+    }
+
     /// The minimum RTT, given that of the transport, which every packet counts for.
     pub(super) fn min_rtt(&self, all: Duration) -> Duration {
         self.least
@@ -117,6 +124,17 @@ mod tests {
         // Nobody knew then; now it is known that some do.
         assert_eq!(overtaking.on_ack(&measured(398, 45)), None);
         flow(&mut overtaking, 400, 600);
+        assert_eq!(overtaking.min_rtt(ms(45)), ms(90));
+    }
+
+    #[test]
+    fn nor_does_one_that_made_others_seem_lost() {
+        let mut overtaking = Overtaking::default();
+        flow(&mut overtaking, 100, 200);
+        // The packets that left before it arrive, but only as spurious losses.
+        overtaking.on_ack(&measured(198, 45));
+        overtaking.on_spurious_loss();
+        flow(&mut overtaking, 250, 400);
         assert_eq!(overtaking.min_rtt(ms(45)), ms(90));
     }
 

@@ -132,6 +132,10 @@ impl Queue {
         }
     }
 
+    pub(super) fn on_spurious_loss(&mut self) {
+        self.overtaking.on_spurious_loss();
+    }
+
     /// The RTT of the path without a queue: the minimum, or where the delay jitters
     /// what is usual at its best. A minimum is the luck of one packet in thousands,
     /// and no round trip comes near it again. How far luck goes is told by the
