@@ -14,6 +14,10 @@ use super::super::controller::{Ack, Time};
 /// the first ACK for what it overtook, unless that overtook as well, or is lost.
 const PROOF: u32 = 4;
 
+/// Where some overtake, one whose followers take so many times as long did too: what it
+/// overtook may have been given up before.
+const ALONE: f64 = 1.25;
+
 /// A sample below the minimum, not yet trusted.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
@@ -60,7 +64,8 @@ impl Overtaking {
             return;
         };
         candidate.acks += 1;
-        if ack.first_sent < candidate.sent {
+        let alone = ack.rtt.latest > candidate.rtt.mul_f64(ALONE);
+        if ack.first_sent < candidate.sent || (self.seen && alone) {
             self.candidate = None;
         } else if candidate.acks >= PROOF {
             self.least = Some(candidate.rtt);
@@ -134,6 +139,17 @@ mod tests {
         // The packets that left before it arrive, but only as spurious losses.
         overtaking.on_ack(&measured(198, 45));
         overtaking.on_spurious_loss();
+        flow(&mut overtaking, 250, 400);
+        assert_eq!(overtaking.min_rtt(ms(45)), ms(90));
+    }
+
+    #[test]
+    fn nor_does_one_whose_followers_take_longer() {
+        let mut overtaking = Overtaking::default();
+        flow(&mut overtaking, 100, 200);
+        overtaking.on_spurious_loss();
+        // What it overtook was given up and is never told of.
+        overtaking.on_ack(&measured(198, 45));
         flow(&mut overtaking, 250, 400);
         assert_eq!(overtaking.min_rtt(ms(45)), ms(90));
     }
