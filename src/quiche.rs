@@ -138,7 +138,8 @@ impl Path {
     /// RFC 9002 section 7.8. quiche's mark says that the application had too
     /// little to send at some time before the packet left, which is also true of
     /// the flight that then filled the window.
-    fn app_limited(&self, packet: &Acked, sent: Time) -> bool {
+    fn app_limited(&mut self, packet: &Acked) -> bool {
+        let sent = self.time(packet.time_sent);
         packet.is_app_limited && self.window_full.is_none_or(|full| full < sent)
     }
 }
@@ -208,22 +209,22 @@ fn on_packets_acked(
     now: Instant,
     rtt_stats: &RttStats,
 ) {
+    let newest = packets.iter().map(|packet| packet.time_sent).max();
     // Packets without a size were not ack-eliciting and never in flight.
     packets.retain(|packet| packet.size > 0);
     let bytes: usize = packets.iter().map(|packet| packet.size).sum();
     let first = packets.iter().min_by_key(|packet| packet.time_sent);
     let last = packets.iter().max_by_key(|packet| packet.time_sent);
-    if let (Some(first), Some(last)) = (first, last) {
+    if let (Some(newest), Some(first), Some(last)) = (newest, first, last) {
         with_path(r, |path| {
-            let last_sent = path.time(last.time_sent);
             let ack = Ack {
                 now: path.now(now),
                 bytes: bytes as u64,
                 first_sent: path.time(first.time_sent),
-                last_sent,
+                last_sent: path.time(newest),
                 bytes_in_flight: bytes_in_flight.saturating_sub(bytes) as u64,
                 rtt: rtt(rtt_stats).unwrap_or(only_sample(last.rtt)),
-                app_limited: path.app_limited(last, last_sent),
+                app_limited: path.app_limited(last),
             };
             path.controller.on_ack(&ack);
         });
