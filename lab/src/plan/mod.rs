@@ -9,8 +9,8 @@
 //!
 //! A plan is read as a tree of values that know their place in the file.
 //! Sweeps and cases put their values into the tree, each with its own place;
-//! only then does the tree become a [`Scenario`](crate::scenario::Scenario). So
-//! whatever is wrong is told with its line, wherever it was written.
+//! only then does the tree become a [`Scenario`]. So whatever is wrong is told
+//! with its line, wherever it was written.
 
 mod axis;
 mod case;
