@@ -54,8 +54,8 @@ pub(crate) struct Response {
 
 enum Body {
     Generated,
-    /// A file, with the digest of what was sent of it.
-    File(File, Sha256),
+    /// A file, with the digest of what was sent of it if that is wanted.
+    File(File, Option<Sha256>),
 }
 
 impl Response {
@@ -70,10 +70,16 @@ impl Response {
             b"GET" | b"HEAD" => find(path, root),
             _ => Err("405"),
         };
-        let (status, (body, length)) = match content {
+        let (status, (mut body, length)) = match content {
             Ok(content) => ("200", content),
             Err(status) => (status, (Body::Generated, 0)),
         };
+        // Trailers only for who says so (RFC 9110, 6.5.1): a Chromium waits for ever
+        // for a short response that has some.
+        let trailers = field(b"te").windows(8).any(|word| word == b"trailers");
+        if let Body::File(_, digest) = &mut body {
+            *digest = digest.take().filter(|_| trailers);
+        }
         let mut head = vec![
             header(":status", status),
             header("content-length", &length.to_string()),
@@ -82,7 +88,8 @@ impl Response {
             _ if status == "405" => head.push(header("allow", "GET, HEAD")),
             _ if status != "200" => {}
             Body::Generated => head.push(header(body::FIELD.0, body::FIELD.1)),
-            Body::File(..) => head.push(header("trailer", "content-digest")),
+            Body::File(_, Some(_)) => head.push(header("trailer", "content-digest")),
+            Body::File(..) => {}
         }
         let (body, length) = match method {
             b"HEAD" => (Body::Generated, 0),
@@ -118,7 +125,7 @@ impl Response {
         stream: u64,
     ) -> Result<(), Failure> {
         // What a generated body has instead of a digest is the block itself.
-        let trailers = matches!(self.body, Body::File(..));
+        let trailers = matches!(self.body, Body::File(_, Some(_)));
         if let Some(head) = &self.head {
             h3.send_response(quic, stream, head, self.length == 0 && !trailers)?;
             self.head = None;
@@ -133,12 +140,12 @@ impl Response {
             let chunk = self.body.read(self.sent, most as usize)?;
             let last = self.sent + chunk.len() as u64 == self.length;
             let written = h3.send_body_zc(quic, stream, &mut chunk.clone(), last && !trailers)?;
-            if let Body::File(_, digest) = &mut self.body {
+            if let Body::File(_, Some(digest)) = &mut self.body {
                 digest.update(&chunk[..written]);
             }
             self.sent += written as u64;
         }
-        if let Body::File(_, digest) = &self.body {
+        if let Body::File(_, Some(digest)) = &self.body {
             let digest = BASE64_STANDARD.encode(digest.clone().finalize());
             let trailer = header("content-digest", &format!("sha-256=:{digest}:"));
             h3.send_additional_headers(quic, stream, &[trailer], true, true)?;
@@ -206,7 +213,7 @@ fn find(path: &[u8], root: Option<&Path>) -> Result<(Body, u64), &'static str> {
     }
     let file = File::open(full).map_err(status)?;
     let length = file.metadata().map_err(status)?.len();
-    Ok((Body::File(file, Sha256::new()), length))
+    Ok((Body::File(file, Some(Sha256::new())), length))
 }
 
 fn header(name: &str, value: &str) -> Header {

@@ -84,6 +84,7 @@ impl Download {
             (":scheme", "https"),
             (":authority", authority),
             (":path", path),
+            ("te", "trailers"),
             ("user-agent", concat!("petra/", env!("CARGO_PKG_VERSION"))),
         ]
         .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))

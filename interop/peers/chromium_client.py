@@ -17,6 +17,8 @@ flags = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--disable-default-apps", "--no-first-run", "--no-default-browser-check",
     "--disable-features=OptimizationHints,MediaRouter,Translate",
+    # Until the download has ended: with a clock of its own, which waits for it.
+    "--virtual-time-budget=100000",
     "--dump-dom",
 ]
 done = subprocess.run([chromium, *flags, urljoin(url, "/page.html")], capture_output=True,

@@ -68,6 +68,7 @@ pub(crate) fn request(server: SocketAddr, method: &str, path: &str, body: &[u8])
                 Header::new(b":scheme", b"https"),
                 Header::new(b":authority", b"localhost"),
                 Header::new(b":path", path.as_bytes()),
+                Header::new(b"te", b"trailers"),
             ];
             let stream = new
                 .send_request(&mut quic, &fields, body.is_empty())

@@ -85,10 +85,13 @@ impl Client {
         let id = quiche::ConnectionId::from_ref(&id);
         let mut quic = quiche::connect(url.domain(), &id, udp.local(), peer, config)?;
         settings.log(&mut quic, Role::Client)?;
+        let mut client = Client { udp, quic, peer };
         if let Some(session) = session {
-            quic.set_session(session)?;
+            client.quic.set_session(session)?;
+            // There is early data from the ClientHello on.
+            client.udp.flush(&mut client.quic)?;
         }
-        Ok(Client { udp, quic, peer })
+        Ok(client)
     }
 
     /// Downloads everything and closes. Returns the TLS session, which is waited
