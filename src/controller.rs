@@ -69,10 +69,11 @@ pub struct Ack {
     pub bytes: u64,
     /// When the packet among them that left first was sent.
     pub first_sent: Time,
-    /// When the packet among them that left last was sent, or a later one that was
-    /// acknowledged with them and was no part of what is in flight, such as an ACK
-    /// alone: the round-trip sample is of the last.
+    /// When the packet among them that left last was sent.
     pub last_sent: Time,
+    /// When the newest packet left that the same frame newly acknowledged, in flight or
+    /// not, such as an ACK alone: a round-trip sample is of it.
+    pub newest_sent: Time,
     /// Bytes in flight once the acknowledged (and any lost) are taken off.
     pub bytes_in_flight: u64,
     /// The round-trip estimator, this ACK's own sample included.

@@ -41,6 +41,7 @@ pub(crate) fn ack(now: u64, bytes: u64) -> Ack {
         bytes,
         first_sent: sent,
         last_sent: sent,
+        newest_sent: sent,
         bytes_in_flight: INITIAL,
         rtt: rtt(90, 90),
         app_limited: false,

@@ -48,6 +48,7 @@
 //!     bytes: 1_200,
 //!     first_sent: Duration::ZERO,
 //!     last_sent: Duration::ZERO,
+//!     newest_sent: Duration::ZERO,
 //!     bytes_in_flight: 10_800,
 //!     rtt: Rtt {
 //!         latest: round_trip,

@@ -138,8 +138,7 @@ impl Path {
     /// RFC 9002 section 7.8. quiche's mark says that the application had too
     /// little to send at some time before the packet left, which is also true of
     /// the flight that then filled the window.
-    fn app_limited(&mut self, packet: &Acked) -> bool {
-        let sent = self.time(packet.time_sent);
+    fn app_limited(&self, packet: &Acked, sent: Time) -> bool {
         packet.is_app_limited && self.window_full.is_none_or(|full| full < sent)
     }
 }
@@ -217,14 +216,16 @@ fn on_packets_acked(
     let last = packets.iter().max_by_key(|packet| packet.time_sent);
     if let (Some(newest), Some(first), Some(last)) = (newest, first, last) {
         with_path(r, |path| {
+            let last_sent = path.time(last.time_sent);
             let ack = Ack {
                 now: path.now(now),
                 bytes: bytes as u64,
                 first_sent: path.time(first.time_sent),
-                last_sent: path.time(newest),
+                last_sent,
+                newest_sent: path.time(newest),
                 bytes_in_flight: bytes_in_flight.saturating_sub(bytes) as u64,
                 rtt: rtt(rtt_stats).unwrap_or(only_sample(last.rtt)),
-                app_limited: path.app_limited(last),
+                app_limited: path.app_limited(last, last_sent),
             };
             path.controller.on_ack(&ack);
         });

@@ -277,6 +277,7 @@ impl Transport {
             bytes,
             first_sent,
             last_sent,
+            newest_sent: last_sent,
             bytes_in_flight: self.bytes_in_flight(),
             rtt: self.measure(self.now - last_sent),
             app_limited,

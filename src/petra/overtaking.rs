@@ -10,13 +10,15 @@ use std::time::Duration;
 
 use super::super::controller::{Ack, Time};
 
-/// ACKs after which a sample counts for the minimum: one that overtook is exposed by
-/// the first ACK for what it overtook, unless that overtook as well, or is lost.
+/// Samples near a new minimum that prove it: those behind a packet that overtook take
+/// as long as ever.
 const PROOF: u32 = 4;
 
-/// Where some overtake, one whose followers take so many times as long did too: what it
-/// overtook may have been given up before.
-const ALONE: f64 = 1.25;
+/// Samples within which they must come. Delayed ACKs may lie between them.
+const PATIENCE: u32 = 16;
+
+/// What is near: up to so many times as long.
+const NEAR: f64 = 1.25;
 
 /// A sample below the minimum, not yet trusted.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +26,7 @@ struct Candidate {
     sent: Time,
     rtt: Duration,
     acks: u32,
+    near: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,34 +44,40 @@ impl Overtaking {
         self.seen |= ack.first_sent < self.newest;
         // RFC 9002 section 5.1: only the largest acknowledged gives a sample. One that
         // left at the same instant as the newest may be what that has overtaken.
-        let fresh = ack.last_sent > self.newest || !self.seen;
-        self.newest = self.newest.max(ack.last_sent);
-        self.judge_candidate(ack);
+        let fresh = ack.newest_sent > self.newest || !self.seen;
+        self.newest = self.newest.max(ack.newest_sent);
+        let exposed = |candidate: &mut Candidate| ack.first_sent < candidate.sent;
+        self.candidate.take_if(exposed);
         if !fresh {
             return None;
         }
         let rtt = ack.rtt.latest;
+        self.judge_candidate(rtt);
         let below = self.least.is_none_or(|least| rtt < least);
         if below && self.candidate.is_none_or(|candidate| rtt < candidate.rtt) {
             self.candidate = Some(Candidate {
-                sent: ack.last_sent,
+                sent: ack.newest_sent,
                 rtt,
                 acks: 0,
+                near: 0,
             });
         }
-        (!below || !self.seen).then_some(rtt)
+        let doubtful = self.seen && self.least.is_some_and(|least| rtt < least);
+        (!doubtful).then_some(rtt)
     }
 
-    fn judge_candidate(&mut self, ack: &Ack) {
+    fn judge_candidate(&mut self, rtt: Duration) {
         let Some(candidate) = &mut self.candidate else {
             return;
         };
         candidate.acks += 1;
-        let alone = ack.rtt.latest > candidate.rtt.mul_f64(ALONE);
-        if ack.first_sent < candidate.sent || (self.seen && alone) {
-            self.candidate = None;
-        } else if candidate.acks >= PROOF {
+        if rtt <= candidate.rtt.mul_f64(NEAR) {
+            candidate.near += 1;
+        }
+        if candidate.near >= PROOF {
             self.least = Some(candidate.rtt);
+        }
+        if candidate.near >= PROOF || candidate.acks >= PATIENCE {
             self.candidate = None;
         }
     }
@@ -98,6 +107,7 @@ mod tests {
         Ack {
             first_sent: sent,
             last_sent: sent,
+            newest_sent: sent,
             rtt: rtt(latest, 90),
             ..ack(now, 1_200)
         }
@@ -144,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nor_does_one_whose_followers_take_longer() {
+    fn nor_does_one_that_none_comes_near() {
         let mut overtaking = Overtaking::default();
         flow(&mut overtaking, 100, 200);
         overtaking.on_spurious_loss();
@@ -152,6 +162,44 @@ mod tests {
         overtaking.on_ack(&measured(198, 45));
         flow(&mut overtaking, 250, 400);
         assert_eq!(overtaking.min_rtt(ms(45)), ms(90));
+    }
+
+    /// Near enough to those behind that only what it overtook gives it away.
+    #[test]
+    fn nor_does_one_that_overtook_by_little() {
+        for given_up in [false, true] {
+            let mut overtaking = Overtaking::default();
+            flow(&mut overtaking, 100, 200);
+            overtaking.on_ack(&measured(195, 80));
+            if given_up {
+                overtaking.on_spurious_loss();
+                flow(&mut overtaking, 210, 400);
+            } else {
+                flow(&mut overtaking, 200, 400);
+            }
+            assert_eq!(overtaking.min_rtt(ms(45)), ms(90), "{given_up}");
+        }
+    }
+
+    #[test]
+    fn delayed_acks_do_not_hide_a_shorter_path() {
+        let mut overtaking = Overtaking::default();
+        flow(&mut overtaking, 100, 200);
+        overtaking.on_spurious_loss();
+        // Every other ACK waits for 25 ms.
+        for sent in (300..600).step_by(45) {
+            overtaking.on_ack(&measured(sent + 40, 40));
+            overtaking.on_ack(&measured(sent + 75, 65));
+        }
+        assert_eq!(overtaking.min_rtt(ms(40)), ms(40));
+    }
+
+    #[test]
+    fn before_any_is_proven_every_sample_counts() {
+        let mut overtaking = Overtaking::default();
+        overtaking.on_spurious_loss();
+        assert_eq!(overtaking.on_ack(&measured(200, 90)), Some(ms(90)));
+        assert_eq!(overtaking.on_ack(&measured(210, 80)), Some(ms(80)));
     }
 
     #[test]

@@ -149,16 +149,22 @@ impl Queue {
         min_rtt + Duration::from_secs_f64(luck)
     }
 
+    /// What the delay varies by within the calmest of the last rounds: a round's minimum
+    /// is no better known than that.
+    fn noise(&self) -> Duration {
+        Duration::from_secs_f64(self.range.get().unwrap_or(0.0))
+    }
+
     /// Whether no packet of the last round trip passed without waiting for so long
     /// that it is worth draining. `rate` is the estimate, in bytes per second.
     pub(super) fn stands(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
-        let limit = limit(min_rtt, WORTH_DRAINING, datagram, rate);
+        let limit = limit(min_rtt, WORTH_DRAINING, datagram, rate).max(self.noise());
         self.round.excess(self.base(min_rtt)) > limit
     }
 
     /// The same, for so long that it explains a loss.
     pub(super) fn explains_loss(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
-        let limit = limit(min_rtt, EXPLAINS_LOSS, datagram, rate);
+        let limit = limit(min_rtt, EXPLAINS_LOSS, datagram, rate).max(self.noise());
         self.round.excess(self.base(min_rtt)) > limit
     }
 

@@ -22,6 +22,7 @@ fn measured(now: u64, latest: u64) -> Ack {
     Ack {
         first_sent: sent,
         last_sent: sent,
+        newest_sent: sent,
         rtt: rtt(latest, latest),
         ..ack(now, DATAGRAM)
     }

@@ -133,7 +133,16 @@ fn where_the_delay_jitters_the_minimum_is_luck() {
     // Luck goes no further than the range within a round trip, 6 ms.
     jittered(&mut queue, 1_000, 2_500, 100);
     assert_eq!(queue.base(MIN_RTT), ms(96));
-    assert!(stands(&queue));
+}
+
+#[test]
+fn where_the_delay_jitters_a_queue_is_what_exceeds_the_jitter() {
+    // With a base of 96 ms, and 6 ms of jitter.
+    for (least, is_one) in [(102, false), (103, true)] {
+        let mut queue = Queue::default();
+        jittered(&mut queue, 0, 2_000, least);
+        assert_eq!(stands(&queue), is_one, "{least}");
+    }
 }
 
 #[test]
