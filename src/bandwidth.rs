@@ -4,6 +4,7 @@
 //!  ACK frames ─▶ AckRate: one Sample an instant ─▶ Filter ─▶ bytes per second
 //!                                                  ├ Smoothing (thesis, eq. 4.4)
 //!                                                  └ LowPass (TCP Westwood)
+//!  silence ───▶ AckRate: null samples, where they are wanted
 //! ```
 //!
 //! Rates are bytes per second.
@@ -145,6 +146,10 @@ pub(crate) trait Estimator: Send + Sync {
     /// An ACK frame newly acknowledged `bytes`.
     fn on_ack(&mut self, now: Time, bytes: u64);
 
+    /// No ACK has come up to now. That says something only to those that take null
+    /// samples.
+    fn on_silence(&mut self, _now: Time) {}
+
     /// A loss event: what was estimated before it no longer counts.
     fn restart(&mut self, now: Time);
 
@@ -161,6 +166,11 @@ pub(crate) trait Estimator: Send + Sync {
     }
 }
 
+/// As many null samples in a row as can change an estimate: with TCP Westwood's
+/// interval of half a tau, what was there before is then worth 0.6 to the power of
+/// this, 10^-15.
+const NULLS: u128 = 64;
+
 /// One sample per instant at which ACK frames arrive. Frames of one instant add
 /// up: none of their bytes is lost, and none makes a sample over no time. The
 /// very first instant has no `t_{k-1}`, it only starts the clock.
@@ -171,9 +181,12 @@ pub(crate) struct AckRate<F> {
     /// The least that a sample spans before the next begins; zero is every
     /// instant.
     span: Duration,
-    last_ack: Option<Time>,
-    /// The sample that ends at `last_ack`; another frame of that instant may
-    /// still add to it.
+    /// How long there may be no ACK before a null sample stands for it.
+    silence: Option<Duration>,
+    /// When the last ACK came, or the last null sample ended.
+    last: Option<Time>,
+    /// The sample that ends at `last`; another frame of that instant may still add
+    /// to it.
     open: Option<Sample>,
 }
 
@@ -182,7 +195,8 @@ impl<F: Filter> AckRate<F> {
         Self {
             settled: filter,
             span: Duration::ZERO,
-            last_ack: None,
+            silence: None,
+            last: None,
             open: None,
         }
     }
@@ -190,6 +204,27 @@ impl<F: Filter> AckRate<F> {
     /// Samples that span at least this long.
     pub(crate) fn spanning(self, span: Duration) -> Self {
         Self { span, ..self }
+    }
+
+    /// Null samples: each time that there has been no ACK for so long, a sample of
+    /// no bytes. A low-pass filter that is fed only by ACKs would hold its estimate
+    /// through a silence, however long.
+    pub(crate) fn falling_silent(self, after: Duration) -> Self {
+        Self {
+            silence: Some(after),
+            ..self
+        }
+    }
+
+    /// Adds to the sample under way, or begins the next.
+    fn feed(&mut self, sample: Sample) {
+        self.open = Some(match self.open {
+            Some(open) if open.elapsed < self.span => open.and(sample),
+            _ => {
+                self.settled = self.current();
+                sample
+            }
+        });
     }
 
     /// The sample under way, once it spans enough to say something.
@@ -207,34 +242,49 @@ impl<F: Filter> AckRate<F> {
 
 impl<F: Filter> Estimator for AckRate<F> {
     fn on_ack(&mut self, now: Time, bytes: u64) {
-        match self.last_ack {
-            Some(last) if now > last => {
-                let sample = Sample {
-                    bytes,
-                    elapsed: now - last,
-                };
-                self.open = Some(match self.open {
-                    Some(open) if open.elapsed < self.span => open.and(sample),
-                    _ => {
-                        self.settled = self.current();
-                        sample
-                    }
-                });
-                self.last_ack = Some(now);
-            }
+        self.on_silence(now);
+        match self.last {
+            Some(last) if now > last => self.feed(Sample {
+                bytes,
+                elapsed: now - last,
+            }),
             Some(_) => {
                 if let Some(open) = &mut self.open {
                     open.bytes = open.bytes.saturating_add(bytes);
                 }
             }
-            None => self.last_ack = Some(now),
+            None => (),
+        }
+        self.last = self.last.max(Some(now));
+    }
+
+    fn on_silence(&mut self, now: Time) {
+        let (Some(last), Some(after)) = (self.last, self.silence) else {
+            return;
+        };
+        // Nothing is known that could become less.
+        if self.rate().is_none() {
+            return;
+        }
+        // What is left of it, above zero, belongs to the next ACK.
+        let silent = now.saturating_sub(last).as_nanos().saturating_sub(1) / after.as_nanos();
+        let nulls = silent.min(NULLS) as u32;
+        for _ in 0..nulls {
+            self.feed(Sample {
+                bytes: 0,
+                elapsed: after,
+            });
+        }
+        if silent > 0 {
+            let rest = (now - last).as_nanos() - silent * after.as_nanos();
+            self.last = Some(now - Duration::from_nanos(rest as u64));
         }
     }
 
     fn restart(&mut self, now: Time) {
         self.settled = self.settled.restarted();
         // A sample that ends at this very instant belongs to what follows.
-        if self.last_ack.is_some_and(|last| last < now) {
+        if self.last.is_some_and(|last| last < now) {
             self.open = None;
         }
     }

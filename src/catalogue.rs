@@ -4,10 +4,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::controller::{Controller, Settings};
+use super::highbrow::HighbrowConfig;
+use super::newreno_34::NewReno34Config;
 use super::options::{self, OptionError, Options};
 use super::petra::PetraConfig;
 use super::petra_thesis::PetraThesisConfig;
 use super::westwood::WestwoodConfig;
+use super::westwood_nr::WestwoodNrConfig;
 
 /// How to make a controller; one recipe serves any number of connections.
 pub trait Recipe: Send + Sync + fmt::Debug {
@@ -19,10 +22,13 @@ pub trait Recipe: Send + Sync + fmt::Debug {
 }
 
 /// The names that [`recipe`] knows.
-pub const NAMES: [&str; 3] = [
+pub const NAMES: [&str; 6] = [
     PetraConfig::NAME,
     PetraThesisConfig::NAME,
     WestwoodConfig::NAME,
+    WestwoodNrConfig::NAME,
+    NewReno34Config::NAME,
+    HighbrowConfig::NAME,
 ];
 
 /// [`NAMES`], as an iterator.
@@ -42,6 +48,9 @@ pub fn recipe(name: &str, options: &str) -> Result<Arc<dyn Recipe>, OptionError>
         PetraConfig::NAME => shared::<PetraConfig>(options),
         PetraThesisConfig::NAME => shared::<PetraThesisConfig>(options),
         WestwoodConfig::NAME => shared::<WestwoodConfig>(options),
+        WestwoodNrConfig::NAME => shared::<WestwoodNrConfig>(options),
+        NewReno34Config::NAME => shared::<NewReno34Config>(options),
+        HighbrowConfig::NAME => shared::<HighbrowConfig>(options),
         _ => Err(OptionError::UnknownController {
             name: name.into(),
             known: NAMES.to_vec(),
@@ -59,6 +68,9 @@ pub fn describe() -> String {
         section::<PetraConfig>("PETRA made robust for QUIC"),
         section::<PetraThesisConfig>("PETRA as its thesis has it"),
         section::<WestwoodConfig>("TCP Westwood"),
+        section::<WestwoodNrConfig>("TCP WestwoodNR, which hears silence"),
+        section::<NewReno34Config>("NewReno that triples, adds four and keeps three quarters"),
+        section::<HighbrowConfig>("NewReno that does not wait for timeouts"),
     ]
     .concat()
 }

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!  transport ── Sent, Ack, Loss, Pto, ... ──▶ Controller
-//!            ◀── window, pacing_rate, packet_threshold ──
+//!            ◀── window, pacing_rate, packet_threshold, early_probes ──
 //! ```
 
 use std::time::Duration;
@@ -69,7 +69,9 @@ pub struct Ack {
     pub bytes: u64,
     /// When the packet among them that left first was sent.
     pub first_sent: Time,
-    /// When the packet among them that left last was sent.
+    /// When the packet among them that left last was sent, or a later one that was
+    /// acknowledged with them and was no part of what is in flight, such as an ACK
+    /// alone: the round-trip sample is of the last.
     pub last_sent: Time,
     /// Bytes in flight once the acknowledged (and any lost) are taken off.
     pub bytes_in_flight: u64,
@@ -120,6 +122,15 @@ pub struct SpuriousLoss {
     /// Whether every packet whose loss began the present recovery period has
     /// proved to be not lost (RFC 9438 section 4.9).
     pub whole_event: bool,
+}
+
+/// Packets that are to be sent again before anything says that they are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EarlyProbes {
+    /// How long there has been no acknowledgment when that is to happen.
+    pub after: Duration,
+    /// How many of the oldest outstanding packets, as far as the window has room.
+    pub packets: u64,
 }
 
 /// Where a controller stands, in the words of RFC 9002 section 7.3.
@@ -228,6 +239,17 @@ pub trait Controller: Send + Sync {
     /// present PTO period without backoff. `None`: the transport's own. The
     /// transport never lowers a threshold that observed reordering raised.
     fn packet_threshold(&self, _rtt: &Rtt, _pto: Duration) -> Option<u64> {
+        None
+    }
+
+    /// What to send again, ahead of the PTO, when nothing is acknowledged for a
+    /// while, given the round-trip estimator, the present PTO period without
+    /// backoff and the number of packets outstanding. `None`: nothing.
+    ///
+    /// The window and the pacing rate hold for it, unlike for the probes of a PTO;
+    /// it waits twice as long each time that it was in vain, and once a PTO has
+    /// expired, until the next acknowledgment.
+    fn early_probes(&self, _rtt: &Rtt, _pto: Duration, _outstanding: u64) -> Option<EarlyProbes> {
         None
     }
 

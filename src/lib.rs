@@ -11,6 +11,9 @@
 //! | `petra`        | PETRA made robust for QUIC: the one to deploy                     |
 //! | `petra-thesis` | PETRA as its thesis has it, to reproduce the thesis's tables with |
 //! | `westwood`     | TCP Westwood, which PETRA builds on                               |
+//! | `westwood-nr`  | TCP WestwoodNR: its estimate falls when no ACKs come              |
+//! | `newreno-34`   | NewReno that triples, adds four and keeps three quarters          |
+//! | `highbrow`     | Highbrow TCP: NewReno that sends again before a timeout           |
 //!
 //! A controller is pure: [events](controller) go in, a window and a pacing rate
 //! come out. It knows no clock, no socket and no stack.
@@ -19,10 +22,11 @@
 //!                       catalogue: a name and options
 //!                                  │ recipe
 //!                                  ▼
-//!  quiche ──▶ adapter ──▶ controller::Controller ──▶ petra, petra_thesis, westwood
-//!                                                      │
-//!                                                      ▼
-//!                                         bandwidth, window, pacing
+//!  quiche ──▶ adapter ──▶ controller::Controller ──▶ petra, petra_thesis,
+//!                                   │                newreno: westwood, westwood_nr,
+//!                                   │                         newreno_34, highbrow
+//!                                   ▼
+//!                       bandwidth, window, pacing
 //! ```
 //!
 //! Without the feature `quiche` there is no adapter and no dependency:
@@ -64,19 +68,26 @@ pub mod catalogue;
 pub mod controller;
 #[cfg(test)]
 mod events;
+mod highbrow;
 mod mechanisms;
+mod newreno;
+mod newreno_34;
 mod options;
 mod pacing;
 mod petra;
 mod petra_thesis;
 mod westwood;
+mod westwood_nr;
 mod window;
 
+pub use highbrow::HighbrowConfig;
 pub use mechanisms::Mechanisms;
-pub use options::{Alpha, Bounded, Gain, OptionError, OutOfRange, Seconds};
+pub use newreno_34::{Datagrams, Growth, NewReno34Config};
+pub use options::{Alpha, Bounded, Gain, OptionError, OutOfRange, Part, Seconds};
 pub use petra::PetraConfig;
 pub use petra_thesis::{Base, PetraThesisConfig};
 pub use westwood::WestwoodConfig;
+pub use westwood_nr::WestwoodNrConfig;
 
 #[cfg(feature = "quiche")]
 mod quiche;

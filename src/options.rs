@@ -14,6 +14,9 @@ pub type Alpha = Bounded<0, 999>;
 /// Pacing rate over `cwnd / smoothed_rtt` (RFC 9002 section 7.7): 1 to 4.
 pub type Gain = Bounded<1_000, 4_000>;
 
+/// A part of something: 0.01 to 0.99.
+pub type Part = Bounded<10, 990>;
+
 /// Seconds: 0.01 to 60.
 pub type Seconds = Bounded<10, 60_000>;
 

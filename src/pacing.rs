@@ -1,7 +1,20 @@
 //! The pacing rate of a window-based controller.
 
 use super::controller::Rtt;
+use super::options::{Entry, Gain};
 use super::window::Window;
+
+/// RFC 9002 section 7.7 has 1.25 for an example.
+pub(crate) const GAIN: Gain = Gain::thousandths(1_250);
+
+/// The gain's place in a table of options.
+pub(crate) fn entry(gain: &mut Gain) -> Entry<'_> {
+    Entry {
+        key: "pacing_gain",
+        help: "pacing rate over cwnd / smoothed RTT",
+        value: gain,
+    }
+}
 
 /// In slow start a window is spread over half a round trip, so that it can
 /// double in one: Linux's `tcp_pacing_ss_ratio`, 200 %, and its condition.

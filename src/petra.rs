@@ -16,6 +16,7 @@ mod config;
 mod delivery;
 mod judge;
 mod losses;
+mod overtaking;
 mod probe;
 mod queue;
 mod rivals;
@@ -253,6 +254,7 @@ impl Controller for Petra {
 
     /// RFC 9438 section 4.9.
     fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
+        self.queue.on_spurious_loss();
         if let Some((bytes, ssthresh)) = self.undo.take_if(|_| spurious.whole_event) {
             self.window.restore(bytes, ssthresh);
         }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 #[cfg(feature = "qlog")]
 use quiche::congestion_control::QlogValue;
 use quiche::congestion_control::{
-    self, Acked, Congestion, CongestionControlOps, Options, RttStats, Sent as SentPacket,
+    self, Acked, Congestion, CongestionControlOps, EarlyProbes, Options, RttStats,
+    Sent as SentPacket,
 };
 
 use super::catalogue::{self, Recipe};
@@ -29,6 +30,9 @@ pub fn register() {
         table(|options| named(catalogue::NAMES[0], options)),
         table(|options| named(catalogue::NAMES[1], options)),
         table(|options| named(catalogue::NAMES[2], options)),
+        table(|options| named(catalogue::NAMES[3], options)),
+        table(|options| named(catalogue::NAMES[4], options)),
+        table(|options| named(catalogue::NAMES[5], options)),
     ];
 
     for (name, table) in catalogue::names().zip(&TABLES) {
@@ -84,6 +88,7 @@ pub const fn table(parse_options: fn(&str) -> Result<Options, String>) -> Conges
         on_pto,
         on_persistent_congestion,
         packet_threshold,
+        early_probes,
         on_spurious_loss,
         on_mtu_change,
         pacing_rate,
@@ -133,7 +138,8 @@ impl Path {
     /// RFC 9002 section 7.8. quiche's mark says that the application had too
     /// little to send at some time before the packet left, which is also true of
     /// the flight that then filled the window.
-    fn app_limited(&self, packet: &Acked, sent: Time) -> bool {
+    fn app_limited(&mut self, packet: &Acked) -> bool {
+        let sent = self.time(packet.time_sent);
         packet.is_app_limited && self.window_full.is_none_or(|full| full < sent)
     }
 }
@@ -148,10 +154,14 @@ fn with_path(r: &mut Congestion, event: impl FnOnce(&mut Path)) {
     event(path);
     let window = path.controller.window();
     let ssthresh = path.controller.ssthresh();
-    r.set_congestion_window(window as usize);
+    r.set_congestion_window(saturating(window));
     if let Some(ssthresh) = ssthresh {
-        r.set_ssthresh(ssthresh as usize);
+        r.set_ssthresh(saturating(ssthresh));
     }
+}
+
+fn saturating(bytes: u64) -> usize {
+    bytes.try_into().unwrap_or(usize::MAX)
 }
 
 fn on_init(r: &mut Congestion) {
@@ -199,22 +209,22 @@ fn on_packets_acked(
     now: Instant,
     rtt_stats: &RttStats,
 ) {
+    let newest = packets.iter().map(|packet| packet.time_sent).max();
     // Packets without a size were not ack-eliciting and never in flight.
     packets.retain(|packet| packet.size > 0);
     let bytes: usize = packets.iter().map(|packet| packet.size).sum();
     let first = packets.iter().min_by_key(|packet| packet.time_sent);
     let last = packets.iter().max_by_key(|packet| packet.time_sent);
-    if let (Some(first), Some(last)) = (first, last) {
+    if let (Some(newest), Some(first), Some(last)) = (newest, first, last) {
         with_path(r, |path| {
-            let last_sent = path.time(last.time_sent);
             let ack = Ack {
                 now: path.now(now),
                 bytes: bytes as u64,
                 first_sent: path.time(first.time_sent),
-                last_sent,
+                last_sent: path.time(newest),
                 bytes_in_flight: bytes_in_flight.saturating_sub(bytes) as u64,
                 rtt: rtt(rtt_stats).unwrap_or(only_sample(last.rtt)),
-                app_limited: path.app_limited(last, last_sent),
+                app_limited: path.app_limited(last),
             };
             path.controller.on_ack(&ack);
         });
@@ -287,6 +297,22 @@ fn on_mtu_change(r: &mut Congestion, max_datagram_size: usize) {
 
 fn packet_threshold(r: &Congestion, pto: Duration, rtt_stats: &RttStats) -> Option<u64> {
     path(r).controller.packet_threshold(&rtt(rtt_stats)?, pto)
+}
+
+fn early_probes(
+    r: &Congestion,
+    pto: Duration,
+    packets_in_flight: usize,
+    rtt_stats: &RttStats,
+) -> Option<EarlyProbes> {
+    let outstanding = packets_in_flight as u64;
+    let probes = path(r)
+        .controller
+        .early_probes(&rtt(rtt_stats)?, pto, outstanding)?;
+    Some(EarlyProbes {
+        after: probes.after,
+        packets: probes.packets as usize,
+    })
 }
 
 fn pacing_rate(r: &Congestion, _rtt_stats: &RttStats) -> Option<u64> {

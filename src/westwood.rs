@@ -6,9 +6,8 @@
 
 use super::bandwidth::{AckRate, Estimator, LowPass};
 use super::catalogue::Recipe;
-use super::controller::{
-    Ack, Controller, Loss, Metrics, Phase, Pto, Reduction, Rtt, Settings, Time,
-};
+use super::controller::{Ack, Controller, Rtt, Settings, Time};
+use super::newreno::{NewReno, Sign, Variant};
 use super::options::{Entry, Gain, Options, Seconds};
 use super::pacing;
 use super::window::Window;
@@ -26,7 +25,7 @@ impl Default for WestwoodConfig {
     fn default() -> Self {
         Self {
             tau: TAU,
-            pacing_gain: Gain::thousandths(1_250),
+            pacing_gain: pacing::GAIN,
         }
     }
 }
@@ -39,17 +38,18 @@ impl Options for WestwoodConfig {
 
     fn entries(&mut self) -> Vec<Entry<'_>> {
         vec![
-            Entry {
-                key: "tau",
-                help: "time constant of the low-pass filter, in seconds",
-                value: &mut self.tau,
-            },
-            Entry {
-                key: "pacing_gain",
-                help: "pacing rate over cwnd / smoothed RTT",
-                value: &mut self.pacing_gain,
-            },
+            tau_entry(&mut self.tau),
+            pacing::entry(&mut self.pacing_gain),
         ]
+    }
+}
+
+/// The time constant's place in a table of options.
+pub(crate) fn tau_entry(tau: &mut Seconds) -> Entry<'_> {
+    Entry {
+        key: "tau",
+        help: "time constant of the low-pass filter, in seconds",
+        value: tau,
     }
 }
 
@@ -59,12 +59,8 @@ impl Recipe for WestwoodConfig {
     }
 
     fn build(&self, settings: Settings) -> Box<dyn Controller> {
-        Box::new(Westwood {
-            window: Window::new(settings),
-            estimator: low_pass(self.tau),
-            rtt: None,
-            pacing_gain: self.pacing_gain.get(),
-        })
+        let westwood = Westwood::new(low_pass(self.tau));
+        Box::new(NewReno::new(westwood, self.pacing_gain, settings))
     }
 }
 
@@ -91,79 +87,30 @@ pub(crate) fn ssthresh(window: &Window, estimate: Option<f64>) -> f64 {
         .unwrap_or_else(|| window.half())
 }
 
-struct Westwood {
-    window: Window,
+/// NewReno with the estimate for ssthresh.
+pub(crate) struct Westwood {
     estimator: AckRate<LowPass>,
-    rtt: Option<Rtt>,
-    pacing_gain: f64,
 }
 
 impl Westwood {
-    fn set_ssthresh(&mut self, rtt: Option<Rtt>) -> f64 {
-        let estimate = rtt.and_then(|rtt| self.estimator.window(rtt.min));
-        let ssthresh = ssthresh(&self.window, estimate);
-        self.window.set_ssthresh(ssthresh);
-        ssthresh
+    pub(crate) fn new(estimator: AckRate<LowPass>) -> Self {
+        Self { estimator }
     }
 }
 
-impl Controller for Westwood {
+impl Variant for Westwood {
     fn on_ack(&mut self, ack: &Ack) {
-        self.rtt = Some(ack.rtt);
         self.estimator.on_ack(ack.now, ack.bytes);
-        self.window.on_ack(ack);
-        if self.window.may_grow(ack) {
-            self.window.grow(ack.bytes);
-        }
     }
 
-    /// Three duplicate ACKs: `if (cwin > ssthresh) cwin = ssthresh`.
-    fn on_loss(&mut self, loss: &Loss) {
-        if self.window.answered(loss.last_sent) {
-            return;
-        }
-        let ssthresh = self.set_ssthresh(loss.rtt);
-        self.window.reduce_to(ssthresh, Reduction::Loss);
-        self.window.enter_recovery(loss.now);
+    fn ssthresh(&mut self, window: &Window, _sign: Sign, now: Time, rtt: Option<Rtt>) -> f64 {
+        self.estimator.on_silence(now);
+        let estimate = rtt.and_then(|rtt| self.estimator.window(rtt.min));
+        ssthresh(window, estimate)
     }
 
-    /// Coarse timeout: `cwin = 1`, here the minimum window. An expiry that repeats
-    /// leaves ssthresh (RFC 5681 section 3.1).
-    fn on_pto(&mut self, pto: &Pto) {
-        if pto.count == 1 {
-            self.set_ssthresh(pto.rtt);
-        }
-        self.window.reduce_to(self.window.minimum(), Reduction::Pto);
-        self.window.enter_recovery(pto.now);
-    }
-
-    fn on_persistent_congestion(&mut self, _now: Time) {
-        self.window.collapse();
-    }
-
-    fn on_max_datagram_size(&mut self, bytes: u64) {
-        self.window.set_datagram(bytes);
-    }
-
-    fn window(&self) -> u64 {
-        self.window.bytes() as u64
-    }
-
-    fn ssthresh(&self) -> Option<u64> {
-        self.window.ssthresh().map(|bytes| bytes as u64)
-    }
-
-    fn pacing_rate(&self) -> Option<u64> {
-        pacing::rate(&self.window, self.rtt.as_ref(), self.pacing_gain)
-    }
-
-    fn phase(&self, _now: Time) -> Phase {
-        self.window.phase()
-    }
-
-    fn metrics(&self) -> Metrics {
-        self.window
-            .metrics(self.estimator.sample(), self.estimator.rate())
+    fn bandwidth(&self) -> [Option<f64>; 2] {
+        [self.estimator.sample(), self.estimator.rate()]
     }
 }
 

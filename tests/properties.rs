@@ -92,6 +92,16 @@ fn controller() -> impl Strategy<Value = (&'static str, String)> {
     ];
     prop_oneof![
         (0.01f64..60.0).prop_map(|tau| ("westwood", format!("tau={tau}"))),
+        // Its tau decides what `most_acked` is.
+        any::<bool>().prop_map(|on| ("westwood-nr", format!("null_samples={on}"))),
+        (1.0f64..10.0, 0.1f64..100.0, 0.1f64..0.99).prop_map(|(start, add, keep)| {
+            let options = format!("slow_start={start},avoidance={add},after_loss={keep}");
+            ("newreno-34", options)
+        }),
+        (0.01f64..0.99, 0.01f64..60.0).prop_map(|(alpha, floor)| {
+            let options = format!("alpha={alpha},timeout_floor={floor}");
+            ("highbrow", options)
+        }),
         (switches(MECHANISMS), 0.0f64..0.999, any::<bool>()).prop_map(
             |(switches, alpha, westwood)| {
                 let base = if westwood { "westwood" } else { "newreno" };
@@ -274,13 +284,19 @@ impl Transport {
         self.tell(|controller| controller.on_ack(&ack));
     }
 
-    /// The best rate between any two neighbouring instants with ACKs.
-    fn most_acked(&self) -> f64 {
+    /// The best rate between any two neighbouring instants with ACKs. A sample that
+    /// follows a null sample begins between two of them: what came at its first ACK
+    /// then counts over 10 ms, the least that westwood-nr's samples span.
+    fn most_acked(&self, name: &str) -> f64 {
         let instants: Vec<_> = self.acked.iter().collect();
         let rates = instants
             .windows(2)
             .map(|pair| *pair[1].1 as f64 / (*pair[1].0 - *pair[0].0).as_secs_f64());
-        rates.fold(0.0, f64::max)
+        let at_once = match name {
+            "westwood-nr" => self.acked.values().max().map_or(0.0, |bytes| *bytes as f64),
+            _ => 0.0,
+        };
+        rates.fold(0.0, f64::max) + at_once / 0.01
     }
 
     /// The best rate at which packets left, between any two instants; what left at
@@ -360,7 +376,7 @@ proptest! {
         let mut transport = Transport::new(vec![built(name, &options, settings)], settings);
         for step in &steps {
             transport.step(step);
-            let most = transport.most_acked();
+            let most = transport.most_acked(name);
             let estimate = estimate(&transport.controllers[0].metrics());
             prop_assert!(estimate <= most * (1.0 + 1e-9), "{} > {}", estimate, most);
         }
@@ -428,6 +444,73 @@ proptest! {
             prop_assert_eq!(westwood.ssthresh(), thesis.ssthresh());
             prop_assert_eq!(westwood.pacing_rate(), thesis.pacing_rate());
             prop_assert_eq!(westwood.metrics(), thesis.metrics());
+        }
+    }
+
+    #[test]
+    fn westwood_nr_without_null_samples_is_westwood(
+        settings in settings(),
+        steps in vec(step(), 1..200),
+    ) {
+        let controllers = vec![
+            built("westwood", "", settings),
+            built("westwood-nr", "null_samples=off", settings),
+        ];
+        let mut transport = Transport::new(controllers, settings);
+        for step in &steps {
+            transport.step(step);
+            let [westwood, silent] = &transport.controllers[..] else { unreachable!() };
+            prop_assert_eq!(westwood.window(), silent.window());
+            prop_assert_eq!(westwood.ssthresh(), silent.ssthresh());
+            prop_assert_eq!(westwood.metrics(), silent.metrics());
+        }
+    }
+
+    #[test]
+    fn all_over_newreno_are_newreno_without_what_is_theirs(
+        settings in settings(),
+        steps in vec(step(), 1..200),
+    ) {
+        let bare = "base=newreno,initial_ssthresh=off,faster_start=off,\
+                    faster_retransmission=off,best_recovery=off,timeout_reaction=off";
+        let controllers = vec![
+            built("petra-thesis", bare, settings),
+            built("newreno-34", "slow_start=2,avoidance=1,after_loss=0.5", settings),
+            built("highbrow", "", settings),
+        ];
+        let mut transport = Transport::new(controllers, settings);
+        for step in &steps {
+            transport.step(step);
+            for controller in &transport.controllers[1..] {
+                let newreno = &transport.controllers[0];
+                prop_assert_eq!(newreno.window(), controller.window());
+                prop_assert_eq!(newreno.ssthresh(), controller.ssthresh());
+                prop_assert_eq!(newreno.pacing_rate(), controller.pacing_rate());
+                prop_assert_eq!(newreno.metrics().reductions, controller.metrics().reductions);
+            }
+        }
+    }
+
+    #[test]
+    fn early_probes_come_between_half_and_three_halves_of_an_rtt(
+        (name, options) in controller(),
+        settings in settings(),
+        steps in vec(step(), 1..100),
+        pto in any::<Duration>(),
+        outstanding in 0u64..10_000,
+    ) {
+        let mut transport = Transport::new(vec![built(name, &options, settings)], settings);
+        for step in &steps {
+            transport.step(step);
+            let controller = &transport.controllers[0];
+            let Some(rtt) = transport.rtt else { continue };
+            let Some(probes) = controller.early_probes(&rtt, pto, outstanding) else { continue };
+            prop_assert_eq!(name, "highbrow");
+            prop_assert!((1..=outstanding).contains(&probes.packets));
+            // Nanoseconds of rounding.
+            let nano = Duration::from_nanos(1);
+            prop_assert!(probes.after + nano >= rtt.smoothed / 2);
+            prop_assert!(probes.after <= rtt.smoothed * 3 / 2 + nano);
         }
     }
 

@@ -1,20 +1,28 @@
 // Opens traces in qvis in a headless Chromium, and prints a line of JSON for each:
-// what the congestion graph has, and how long the pages take.
+// what the congestion graph has, how long the pages take, and what of that is wrong.
 //
 // usage: node drive.mjs DIST SCREENSHOTS TRACE...
 //
-// DIST is qvis as `vite build` leaves it. Exits with 1 when a trace is refused.
+// DIST is qvis as `vite build` leaves it. Raw traces are a control: qvis has to
+// refuse them. Exits with 1 when something is wrong.
 
 import { createReadStream, mkdirSync, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { basename, extname, join, resolve } from 'node:path';
 import puppeteer from 'puppeteer-core';
+import { elicitsAck, read } from './trace.mjs';
 
 const [dist, screenshots, ...traces] = process.argv.slice(2);
 const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
-// The pages whose main thread has to answer again, in milliseconds.
-const PATIENCE = 60_000;
+// How long is waited for a page, in milliseconds.
+const PATIENCE = 120_000;
+
+// How long a page may take, in seconds on a core.
+const LONGEST = 10;
+
+// How much of what was sent has to be acknowledged or lost.
+const SETTLED = 0.99;
 
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
 const server = createServer((request, response) => {
@@ -30,9 +38,19 @@ const server = createServer((request, response) => {
 await new Promise((ready) => server.once('listening', ready));
 const home = `http://127.0.0.1:${server.address().port}/`;
 
-/** Seconds until `condition` holds in the page and its main thread is at rest. */
-async function until(page, condition, ...values) {
-  const start = performance.now();
+/**
+ * Seconds that `act` takes until `condition` holds in the page and its main thread is at rest, by
+ * the clock and, which other work of the machine does not distort, on a core.
+ */
+async function timed(page, act, condition, ...values) {
+  const devtools = await page.createCDPSession();
+  await devtools.send('Performance.enable');
+  const busy = async () => {
+    const { metrics } = await devtools.send('Performance.getMetrics');
+    return metrics.find(({ name }) => name === 'ThreadTime').value;
+  };
+  const [start, before] = [performance.now(), await busy()];
+  await act();
   await page.waitForFunction(condition, { timeout: PATIENCE, polling: 100 }, ...values);
   // It is when it answers promptly five times; pages draw in more than one go.
   for (let prompt = 0; prompt < 5; ) {
@@ -40,10 +58,12 @@ async function until(page, condition, ...values) {
     await page.evaluate(() => new Promise((done) => setTimeout(done, 50)));
     prompt = performance.now() - asked < 150 ? prompt + 1 : 0;
   }
-  return Number(((performance.now() - start) / 1e3).toFixed(2));
+  const seconds = { clock: (performance.now() - start) / 1e3, core: (await busy()) - before };
+  await devtools.detach();
+  return Object.fromEntries(Object.entries(seconds).map(([by, s]) => [by, Number(s.toFixed(2))]));
 }
 
-/** What the congestion graph holds: qvis makes 2N + 1 points of N changes. */
+/** What the congestion graph holds. */
 function congestion() {
   const find = (component) =>
     component.renderer?.mainGraphState
@@ -54,98 +74,134 @@ function congestion() {
   const points = Object.fromEntries(
     Object.entries(lines).map(([name, line]) => [name, line.length]),
   );
-  const sent = graph.packetsSent.filter((packet) => packet.data.raw?.length);
-  const marked = (mark) => sent.filter((packet) => packet.qvis.congestion[mark]).length;
-  const settled = sent.filter(
-    ({ qvis }) => qvis.congestion.correspondingAck || qvis.congestion.correspondingLoss,
-  );
+  const packets = graph.packetsSent
+    .filter(({ data }) => data.raw?.length)
+    .map(({ data: { frames }, qvis: { congestion: marks } }) => ({
+      frames: frames?.map(({ frame_type: type }) => ({ frame_type: type })),
+      acked: Boolean(marks.correspondingAck),
+      lost: Boolean(marks.correspondingLoss),
+    }));
+  return { points, packets };
+}
+
+/** What becomes of the packets; `unsettled` are those that are neither acknowledged nor lost. */
+function count(packets) {
+  const unsettled = packets.filter(({ acked, lost }) => !acked && !lost);
+  const eliciting = unsettled.filter(elicitsAck).length;
   return {
-    points,
-    sent: sent.length,
-    acked: marked('correspondingAck'),
-    lost: marked('correspondingLoss'),
-    settled: Number((settled.length / sent.length).toFixed(4)),
+    sent: packets.length,
+    acked: packets.filter(({ acked }) => acked).length,
+    lost: packets.filter(({ lost }) => lost).length,
+    settled: Number((1 - unsettled.length / packets.length).toFixed(4)),
+    unsettled: { eliciting, others: unsettled.length - eliciting },
   };
 }
 
-async function open(browser, trace) {
-  const page = await browser.newPage();
-  await page.setViewport({ width: 1600, height: 1150 });
-  const dialogs = [];
-  page.on('dialog', (dialog) => {
-    dialogs.push(dialog.message().split('\n')[0]);
-    return dialog.dismiss();
-  });
-  const faults = [];
-  page.on('pageerror', (fault) => faults.push(String(fault).split('\n')[0]));
+/** What is not as it has to be. */
+function wrong(result, told) {
+  if (told.raw || result.refused) {
+    return told.raw === Boolean(result.refused) ? [] : [told.raw ? 'raw, and not refused' : 'refused'];
+  }
+  const found = [];
+  const expect = (holds, fault) => holds || found.push(fault);
+  expect(String(result.groups) === '1', `groups ${result.groups}`);
+  for (const [line, points] of Object.entries(told.points)) {
+    expect(points > 0 && result.points[line] === points, `${line}: ${points} points expected`);
+  }
+  expect(result.lost === told.lost, `${told.lost} lost packets expected`);
+  expect(result.settled >= SETTLED, 'too few packets acknowledged or lost');
+  for (const page of ['load', 'congestion', 'sequence', 'multiplexing']) {
+    expect(result.seconds[page]?.core <= LONGEST, `${page} takes longer than ${LONGEST} s`);
+  }
+  return [...found, ...result.faults];
+}
+
+/** The pages after the import, and what is there when they are drawn. */
+const PAGES = {
+  congestion: '#congestion-graph canvas',
+  sequence: '#sequence-diagram svg, #sequence-diagram canvas',
+  multiplexing: '#multiplexingToplevelContainer svg, #multiplexingToplevelContainer canvas',
+};
+
+/** Shows a trace page by page, and adds what comes of it to `result`. */
+async function visit(page, trace, result) {
   const shoot = async (name) => {
     if (screenshots) {
       await page.screenshot({ path: join(screenshots, `${basename(trace)}.${name}.png`) });
     }
   };
-  const show = (name) => page.evaluate((hash) => { location.hash = hash; }, `#/${name}`);
-
   await page.goto(`${home}#/files`);
   await page.waitForSelector('input[type=file]');
   await (await page.$('input[type=file]')).uploadFile(resolve(trace));
-  await page.evaluate(() => {
+  const load = () => page.evaluate(() => {
     const buttons = [...document.querySelectorAll('button')];
     buttons.find((button) => button.textContent.trim() === 'Import').click();
   });
-  const result = { trace: basename(trace), megabytes: Math.round(statSync(trace).size / 1e6) };
   const loaded = () =>
     document.querySelector('#app').__vue__.$store.state.connections.grouplist.length > 0;
   try {
-    result.load_s = await until(page, loaded);
+    result.seconds = { load: await timed(page, load, loaded) };
   } catch {
     result.refused = true;
-    result.faults = faults;
     await shoot('refused');
-    await page.close();
-    return result;
+    return;
   }
   // One number a group: how many connections it has.
   result.groups = await page.evaluate(() => {
     const { grouplist } = document.querySelector('#app').__vue__.$store.state.connections;
     return grouplist.map((group) => group.connections.length);
   });
-
-  for (const name of ['congestion', 'sequence', 'multiplexing']) {
-    await show(name);
-    const container = {
-      congestion: '#congestion-graph canvas',
-      sequence: '#sequence-diagram svg, #sequence-diagram canvas',
-      multiplexing: '#multiplexingToplevelContainer svg, #multiplexingToplevelContainer canvas',
-    }[name];
-    try {
-      result[`${name}_s`] = await until(page, (place) => document.querySelector(place), container);
-    } catch {
-      result[`${name}_s`] = null;
-    }
+  for (const [name, container] of Object.entries(PAGES)) {
+    const show = () => page.evaluate((hash) => { location.hash = hash; }, `#/${name}`);
+    const drawn = (place) => document.querySelector(place);
+    result.seconds[name] = await timed(page, show, drawn, container);
     if (name === 'congestion') {
-      Object.assign(result, await page.evaluate(congestion));
+      const { points, packets } = await page.evaluate(congestion);
+      Object.assign(result, { points, ...count(packets) });
     }
     await shoot(name);
   }
   const { JSHeapUsedSize: heap } = await page.metrics();
-  Object.assign(result, { heap_mb: Math.round(heap / 1e6), dialogs, faults });
-  await page.close();
+  result.heap_mb = Math.round(heap / 1e6);
+}
+
+/** What qvis makes of a trace. Each has a browser of its own, which may get stuck. */
+async function open(trace) {
+  const browser = await puppeteer.launch({
+    executablePath: chromium,
+    protocolTimeout: PATIENCE,
+    // Root has no sandbox; a trace of 300 MB takes 1.5 GB.
+    args: ['--no-sandbox', '--js-flags=--max-old-space-size=4000'],
+  });
+  const result = { trace: basename(trace), megabytes: Math.round(statSync(trace).size / 1e6) };
+  result.faults = [];
+  const fault = (what) => result.faults.push(String(what).split('\n')[0]);
+  try {
+    const page = await browser.newPage();
+    await page.setViewport({ width: 1600, height: 1150 });
+    page.on('dialog', (dialog) => {
+      fault(dialog.message());
+      return dialog.dismiss();
+    });
+    page.on('pageerror', fault);
+    await visit(page, trace, result);
+    await browser.close();
+  } catch (error) {
+    fault(error);
+    browser.process().kill('SIGKILL');
+  }
   return result;
 }
 
+// puppeteer then ends the browser, and not the process.
+process.on('SIGTERM', () => process.exit(143));
 if (screenshots) {
   mkdirSync(screenshots, { recursive: true });
 }
-const browser = await puppeteer.launch({
-  executablePath: chromium,
-  protocolTimeout: 2 * PATIENCE,
-  // Root has no sandbox; a trace of 300 MB takes 1.5 GB.
-  args: ['--no-sandbox', '--js-flags=--max-old-space-size=4000'],
-});
 for (const trace of traces) {
-  const result = await open(browser, trace);
+  const result = await open(trace);
+  result.wrong = wrong(result, await read(trace));
   console.log(JSON.stringify(result));
-  process.exitCode ||= result.refused ? 1 : 0;
+  process.exitCode ||= result.wrong.length ? 1 : 0;
 }
-await browser.close();
 server.close();

@@ -1,15 +1,15 @@
-//! `petra-lab demo`: what PETRA is about, in one table.
+//! `petra-lab demo`: what PETRA is about, in one table, over a real link.
 
 use anyhow::Result;
 use clap::Args;
 
 use crate::netem::{execute, Options};
 
-/// Download over a lossy link with PETRA, with Westwood, and with quiche's own
-/// controllers.
+/// Download over a real lossy link with PETRA, with Westwood, and with quiche's
+/// own controllers.
 ///
-/// The link is real: network namespaces and tc netem, 10 Mbit/s and 45 ms each
-/// way with 0.5 % loss, unless told otherwise.
+/// That is `scripts/demo --netem`: network namespaces and tc netem, 10 Mbit/s and
+/// 45 ms each way with 0.5 % loss, unless told otherwise.
 #[derive(Args, Clone, Debug)]
 pub struct Demo {
     /// The server's congestion controller, options included: `cubic`,

@@ -9,6 +9,7 @@ pub mod entropy;
 pub mod link;
 pub mod netem;
 pub mod plan;
+mod plot;
 pub mod qlog;
 pub mod report;
 pub mod results;

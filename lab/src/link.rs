@@ -4,8 +4,10 @@
 //! `netem` and `sim` make it real.
 
 mod aqm;
+mod limit;
 mod options;
 mod parts;
+mod queue;
 mod text;
 
 use std::path::PathBuf;
@@ -15,10 +17,12 @@ use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
 
 pub use aqm::{Aqm, CoDel, FqCoDel, Red};
+pub use limit::{goodput_limit, IP_AND_UDP_HEADERS};
 pub use options::LinkOptions;
 pub use parts::{Aggregate, GilbertElliott, Handover, Lte, Outage, RateStep};
+pub use queue::Queue;
 
-use crate::units::{self, Maybe, Rate, Share, Text, Time};
+use crate::units::{Maybe, Rate, Share, Text, Time};
 
 /// One direction of a link. Packets pass what it has in this order:
 ///
@@ -131,18 +135,6 @@ impl Link {
     }
 }
 
-/// The size of a queue. What is left of the packet in transmission counts; an
-/// idle bottleneck takes any packet.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum Queue {
-    /// In bytes of IP packets.
-    Bytes(u64),
-    /// In bandwidth-delay products: rate (the first one, or the mean of what
-    /// stands instead) times the sum of the path's delays in both directions.
-    Bdp(f64),
-}
-
 impl Direction {
     /// Whether there can be such a link.
     ///
@@ -237,39 +229,6 @@ impl Direction {
     }
 }
 
-impl Queue {
-    /// The least that a queue in BDPs holds: an initial window of RFC 9002 7.2,
-    /// ten datagrams. The BDP of a short path is less than one datagram, and
-    /// no real queue is.
-    pub const LEAST: u64 = 10 * 1500;
-
-    /// The size in bytes behind a bottleneck of `rate` bits per second on a
-    /// path whose propagation delays sum up to `round_trip`.
-    pub fn bytes(self, rate: u64, round_trip: Duration) -> u64 {
-        match self {
-            Queue::Bytes(bytes) => bytes,
-            Queue::Bdp(multiple) => {
-                let bdp = rate as f64 / 8.0 * round_trip.as_secs_f64();
-                ((multiple * bdp).round() as u64).max(Self::LEAST)
-            }
-        }
-    }
-}
-
-impl TryFrom<String> for Queue {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        units::parse_queue(&text)
-    }
-}
-
-impl From<Queue> for String {
-    fn from(queue: Queue) -> String {
-        units::format_queue(queue)
-    }
-}
-
 impl Default for Direction {
     fn default() -> Self {
         Direction {
@@ -301,26 +260,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 fn is_one(value: &u32) -> bool {
     *value == 1
-}
-
-/// Bytes of the IPv4 and UDP headers of a datagram.
-pub const IP_AND_UDP_HEADERS: usize = 20 + 8;
-
-/// QUIC's own bytes in a full-sized packet that carries one STREAM frame.
-const QUIC_OVERHEAD: usize = 1 + 20 + 2 // short header (RFC 9000 17.3.1): flags, a 20-byte connection ID, packet number
-    + 16 // AEAD tag (RFC 9001 5.3)
-    + 1 + 1 + 4 + 2; // STREAM frame (RFC 9000 19.8): type, stream ID, offset from 16 kB on, length
-
-/// The most HTTP/3 body bits per second that a link can carry: what is left of
-/// its rate after losses and after the headers of full-sized packets.
-///
-/// `rate` is in bits of IP packets per second, `loss` a probability,
-/// `max_datagram_size` the UDP payload in bytes. HTTP/3's DATA frame headers,
-/// a few bytes for each body, are left out.
-pub fn goodput_limit(rate: u64, loss: f64, max_datagram_size: usize) -> f64 {
-    let body = max_datagram_size.saturating_sub(QUIC_OVERHEAD);
-    let packet = max_datagram_size + IP_AND_UDP_HEADERS;
-    rate as f64 * (1.0 - loss) * body as f64 / packet as f64
 }
 
 #[cfg(test)]
@@ -356,15 +295,5 @@ mod tests {
         assert!(wrong(runs(0.75, 2.5)).contains("at least 3"));
         assert!(wrong(runs(0.01, 0.5)).contains("at least 1"));
         assert!(wrong(runs(1.0, 5.0)).contains("at least inf"));
-    }
-
-    #[test]
-    fn goodput_limit_is_rate_less_losses_less_headers() {
-        // 1350 bytes of UDP payload carry 1303 of body in 1378 of IP.
-        let lossless = goodput_limit(13_780_000, 0.0, 1350);
-        assert!((lossless - 13_030_000.0).abs() < 1e-3, "{lossless}");
-        let halved = goodput_limit(13_780_000, 0.5, 1350);
-        assert!((halved - 6_515_000.0).abs() < 1e-3, "{halved}");
-        assert_eq!(goodput_limit(10_000_000, 0.0, 20), 0.0);
     }
 }

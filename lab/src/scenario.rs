@@ -47,7 +47,8 @@ pub struct Scenario {
     /// Time between two samples of a flow.
     #[serde(with = "Text::<Time>", default = "defaults::sample_every")]
     pub sample_every: Duration,
-    /// The folder that gets a qlog of each server; `None` writes none.
+    /// The folder that gets the qlogs of both ends of each flow; `None` writes
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qlog: Option<PathBuf>,
 }
@@ -93,6 +94,17 @@ impl Scenario {
     /// to.
     pub fn round_trip(&self) -> Duration {
         self.path.iter().map(Link::round_trip).sum()
+    }
+
+    /// The name of a qlog's file, which tells whose it is: of which `side`,
+    /// `client` or `server`, of which flow.
+    pub(crate) fn trace_name(&self, side: &str, flow: usize) -> String {
+        let plain = |c: char| match c {
+            c if c.is_ascii_alphanumeric() || "-_=.".contains(c) => c,
+            _ => '_',
+        };
+        let cc: String = self.flows[flow].cc.chars().map(plain).collect();
+        format!("{side}-{flow}-{cc}-seed{}.sqlog", self.seed)
     }
 
     /// Whether there can be such a run.

@@ -175,7 +175,7 @@ fn what_cannot_be_run_is_told_before_anything_is_made() {
 fn a_plan_runs_on_netem_and_its_results_say_so() {
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("plan.toml");
-    let toml = "duration = \"3s\"\nbackend = \"netem\"\n[link]\nrate = \"2mbit\"\n\
+    let toml = "duration = \"3s\"\nbackend = \"netem\"\nseries = true\nqlog = true\n[link]\nrate = \"2mbit\"\n\
                 delay = \"20ms\"\n[flow]\ncc = \"reno\"\n";
     std::fs::write(&plan, toml).unwrap();
     let out = folder.path().join("out");
@@ -188,4 +188,23 @@ fn a_plan_runs_on_netem_and_its_results_say_so() {
     assert_eq!(row.backend, "netem");
     let goodput = row.metric("goodput_mbps").unwrap();
     assert!(goodput > 0.5 && goodput < 2.0, "{goodput}");
+
+    // Kept as the simulator keeps it.
+    let qlogs = names(&out.join("qlog").join(&row.key));
+    let expected = ["client", "server"].map(|end| {
+        let name = format!("{end}-0-reno-seed1");
+        [format!("{name}.qvis.sqlog"), format!("{name}.sqlog")]
+    });
+    assert_eq!(qlogs, expected.concat());
+    let series = out.join("series").join(format!("{}.csv", row.key));
+    let series = std::fs::read_to_string(series).unwrap();
+    let last: Vec<&str> = series.lines().last().unwrap().split(',').collect();
+    let [seconds, cwnd, body] = [2, 3, 11].map(|cell| last[cell].parse::<f64>().unwrap());
+    assert!(seconds > 1.0 && cwnd > 2000.0, "{last:?}");
+    // All but what its last moments brought.
+    let bytes = row.metric("received_mb").unwrap() * 1e6;
+    assert!(
+        body > 0.5 * bytes && body < 1.1 * bytes,
+        "{body} of {bytes}"
+    );
 }

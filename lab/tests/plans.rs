@@ -429,6 +429,22 @@ fn an_expectation_that_does_not_hold_is_told_when_the_results_are_there() {
     // The runs are the same: nothing is run again.
     assert!(place.ok("run other.toml -o out").contains("holds"));
     assert_eq!(place.lines("out/journal.jsonl"), 12);
+
+    // What is known not to hold is told, and is no failure.
+    let exception = |cases: &str| {
+        format!("\n[[exception]]\nof = {{ case = {cases} }}\nbecause = \"It is slow.\"\n")
+    };
+    let known = expect("1.9") + &exception("[\"clean\", \"lossy\"]");
+    place.add("known.toml", &known);
+    let said = place.ok("run known.toml -o out");
+    assert!(
+        said.contains("holds, but for known exceptions") && said.contains("It is slow."),
+        "{said}"
+    );
+    place.add("half.toml", &(expect("1.9") + &exception("\"clean\"")));
+    assert!(place
+        .fails("run half.toml -o out")
+        .contains("1 expectation"));
 }
 
 #[test]
@@ -445,6 +461,35 @@ fn flows_over_time_are_kept_where_the_plan_wants_them() {
         );
         assert!(text.lines().count() > 40, "{text}");
     }
+}
+
+#[test]
+fn qlogs_are_kept_where_the_plan_wants_them() {
+    let place = Place::new(&PLAN.replace("seeds = 2", "seeds = 1"));
+    place.ok("run plan.toml -o out");
+    assert!(!place.path("out/qlog").exists());
+    // They are made of runs that are finished, too.
+    place.add(
+        "logged.toml",
+        &PLAN.replace("seeds = 2", "seeds = 1\nqlog = true"),
+    );
+    place.ok("run logged.toml -o out");
+    let set = ResultSet::read(&place.path("out/logged.json")).unwrap();
+    assert_eq!(set.plans[0].rows.len(), 6);
+    for row in &set.plans[0].rows {
+        for end in ["client", "server"] {
+            let name = format!("out/qlog/{}/{end}-0-{}-seed1", row.key, row.cc);
+            assert!(
+                place.read(&format!("{name}.sqlog")).len() > 10_000,
+                "{name}"
+            );
+            assert!(place.path(&format!("{name}.qvis.sqlog")).exists(), "{name}");
+        }
+    }
+    place.ok("report out");
+    let page = String::from_utf8(place.read("out/report.html")).unwrap();
+    let key = &set.plans[0].rows[0].key;
+    assert!(page.contains(&format!("href=\"qlog/{key}/\"")));
 }
 
 #[test]

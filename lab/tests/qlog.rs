@@ -2,10 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use nix::sys::signal::{kill, Signal};
+use nix::unistd::Pid;
 use petra_lab::link::{Direction, Link};
 use petra_lab::scenario::{Flow, Scenario};
 use petra_lab::sim::run;
@@ -147,7 +150,7 @@ fn pictures_of_one_trace_and_of_several_are_made() {
         (
             &["a.sqlog", "b.qvis.sqlog"],
             "both.html",
-            b"<!doctype html>",
+            b"<!DOCTYPE html>",
         ),
         (&["b.qvis.sqlog"], "b.png", b"\x89PNG"),
     ] {
@@ -155,11 +158,17 @@ fn pictures_of_one_trace_and_of_several_are_made() {
         assert!(fs::read(folder.join(out)).unwrap().starts_with(starts));
     }
     let svg = fs::read_to_string(folder.join("a.svg")).unwrap();
-    for drawn in ["ssthresh", "bandwidth estimate", "slow_start", "queueing"] {
+    for drawn in ["ssthresh", "bandwidth estimate", "slow_start", "reduction"] {
         assert!(svg.contains(drawn), "{drawn}");
     }
     let both = fs::read_to_string(folder.join("both.html")).unwrap();
-    assert!(both.contains("a: congestion window") && both.contains("b: congestion window"));
+    for drawn in [
+        "congestion window, kB",
+        "a: bytes in flight",
+        "b: bytes in flight",
+    ] {
+        assert!(both.contains(drawn), "{drawn}");
+    }
 }
 
 #[test]
@@ -197,6 +206,10 @@ fn what_cannot_be_done_is_said_and_leaves_nothing() {
         (&["stats", "broken.sqlog"], "record 50"),
         (&["plot", "broken.sqlog", "-o", "x.svg"], "record 50"),
         (&["plot", "a.sqlog", "-o", "x.gif"], ".html, .svg or .png"),
+        (
+            &["qvis", "a.sqlog", "./a.sqlog", "-o", "."],
+            "another trace",
+        ),
         (&["qvis", "text.sqlog"], "JSON-SEQ"),
         (&["qvis", "nowhere.sqlog"], "nowhere.sqlog"),
         (&["qvis", "a.sqlog", "-o", "a.sqlog"], "overwrite"),
@@ -209,4 +222,28 @@ fn what_cannot_be_done_is_said_and_leaves_nothing() {
         assert!(error.contains(says), "{arguments:?}: {error}");
     }
     assert_eq!(names(folder), before);
+}
+
+/// A trace that does not come to its end, and a signal while it is waited for.
+#[test]
+fn a_signal_ends_it_and_leaves_nothing() {
+    let folder = traces();
+    let folder = folder.path();
+    let raw = fs::read(folder.join("a.sqlog")).unwrap();
+    for (signal, slim) in [(Signal::SIGINT, false), (Signal::SIGTERM, true)] {
+        let before = names(folder);
+        let slim: &[&str] = if slim { &["--slim", "1MB"] } else { &[] };
+        let mut lab = petra_lab(&[&["qvis", "-", "-o", "copy.sqlog"], slim].concat(), folder)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut pipe = lab.stdin.take().unwrap();
+        pipe.write_all(&raw).unwrap();
+        while names(folder) == before {
+            std::thread::yield_now();
+        }
+        kill(Pid::from_raw(lab.id() as i32), signal).unwrap();
+        assert_eq!(lab.wait().unwrap().signal(), Some(signal as i32));
+        assert_eq!(names(folder), before);
+    }
 }

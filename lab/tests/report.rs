@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use petra_lab::results::{write_csv, Axis, Comparison, Manifest, Row, Verdict, Versions};
+use petra_lab::results::{
+    write_csv, Axis, Comparison, Exception, Manifest, Row, Verdict, Versions,
+};
 use tempfile::TempDir;
 
 const CONTROLLERS: [&str; 3] = ["mechanism", "westwood", "reno"];
@@ -35,6 +37,7 @@ fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
             reference: 2.5,
             tolerance: 0.0,
             holds,
+            because: None,
         }],
     };
     let manifest = Manifest {
@@ -54,7 +57,10 @@ fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
         cases: vec!["row 1".to_owned(), "row 2".to_owned()],
         controllers: CONTROLLERS.map(str::to_owned).into(),
         series: false,
+        frames: None,
+        qlog: false,
         verdicts: vec![verdict(true), verdict(false)],
+        exceptions: Vec::new(),
     };
     let mut rows = Vec::new();
     for (reading, reading_name) in READINGS.iter().enumerate() {
@@ -368,6 +374,56 @@ fn flows_over_time_are_drawn_where_there_are_some() {
     }
     // No estimate was there to be drawn.
     assert!(!page.contains("<strong>westwood: rates"));
+}
+
+#[test]
+fn the_numbers_go_into_a_page_with_the_causes_of_exceptions() {
+    let mut made = made("table-4.2", received);
+    made.manifest.exceptions = vec![Exception {
+        controllers: Vec::new(),
+        labels: Vec::new(),
+        than: Vec::new(),
+        because: "For this | reason.".to_owned(),
+    }];
+    let place = Place::new(&[("results", made)]);
+    fs::write(place.path("page.md"), "# Words\n").unwrap();
+    assert!(place
+        .fails("report results --markdown page.md")
+        .contains("no place for the numbers"));
+    place.ok("report results --markdown new.md");
+    let page = place.read("new.md");
+    assert!(page.contains("petra-lab run plans/table-4.2.toml --seeds 3"));
+    assert!(page.contains("**reversed**") && page.contains("For this \\| reason."));
+    assert!(place
+        .read("results/report.html")
+        .contains("For this | reason."));
+    // Again, it is the same.
+    place.ok("report results --markdown new.md");
+    assert_eq!(place.read("new.md"), page);
+}
+
+#[test]
+fn pictures_of_windows_come_in_the_frames_of_the_plan() {
+    let mut made = made("figure", received);
+    made.manifest.series = true;
+    made.manifest.frames =
+        serde_json::from_str(r#"{"from":"0s","to":"50s","each":"25s"}"#).unwrap();
+    made.rows.retain(|row| row.case.as_deref() == Some("row 1"));
+    let place = Place::new(&[("results", made)]);
+    fs::create_dir(place.path("results/series")).unwrap();
+    for point in 0..12 {
+        let lines = (0..100).map(|step| format!("0,x,{step},{}\n", 1000 * step));
+        let text: String = lines.collect();
+        let text = format!("flow,cc,seconds,cwnd_bytes\n{text}");
+        fs::write(place.path(&format!("results/series/{point}-1.csv")), text).unwrap();
+    }
+    place.ok("report results");
+    let page = place.read("results/report.html");
+    for frame in ["0 to 25 s", "25 to 50 s"] {
+        let title = format!("<strong>Windows, {frame}, row 1, reading as printed</strong>");
+        assert!(page.contains(&title), "{title}");
+    }
+    assert!(!page.contains("50 to 75 s"));
 }
 
 #[test]

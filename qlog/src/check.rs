@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use crate::qvis::{NO_VALUE, RTT_FIELDS};
-use crate::{Error, Event, Fields, Kind, Packet, Space, Trace};
+use crate::{End, Error, Event, Fields, Kind, Packet, Space, Trace};
 
 /// How long before the end of a trace its last packet is at most, in
 /// milliseconds: qvis takes its time axis from packets.
@@ -25,10 +25,8 @@ pub struct Report {
     pub lost: u64,
     /// Lost packets as the connection counted them, if it wrote that.
     pub counted: Option<u64>,
-    /// The number of a last record that is not whole.
-    pub truncated: Option<u64>,
-    /// The end of the compressed input is missing.
-    pub cut: bool,
+    /// What is missing of it.
+    pub end: End,
 }
 
 /// Looks at every record.
@@ -49,8 +47,7 @@ pub fn check(input: impl Read) -> Result<Report, Error> {
     while let Some(event) = trace.next_event()? {
         checker.event(&event)?;
     }
-    checker.report.truncated = trace.truncated();
-    checker.report.cut = trace.cut();
+    checker.report.end = trace.end();
     checker.finish()
 }
 
@@ -74,8 +71,7 @@ impl Checker {
                 sent: 0,
                 lost: 0,
                 counted: None,
-                truncated: None,
-                cut: false,
+                end: End::default(),
             },
             time: f64::NEG_INFINITY,
             last_packet: 0.0,
@@ -151,8 +147,7 @@ impl Checker {
 
     fn finish(self) -> Result<Report, Error> {
         let report = self.report;
-        let whole = report.truncated.is_none() && !report.cut;
-        if !report.for_qvis || !whole {
+        if !report.for_qvis || !report.end.is_whole() {
             return Ok(report);
         }
         if let Some(counted) = report.counted.filter(|counted| *counted != report.lost) {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Read;
 
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{Error, Header, Record, Records};
@@ -14,6 +14,22 @@ pub struct Trace<R> {
     records: Records<R>,
     header: Header,
     truncated: Option<u64>,
+}
+
+/// Where a trace ends that is not whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct End {
+    /// The number of a last record that is not whole.
+    pub truncated: Option<u64>,
+    /// The end of the compressed input is missing.
+    pub cut: bool,
+}
+
+impl End {
+    /// Nothing is missing.
+    pub fn is_whole(&self) -> bool {
+        self.truncated.is_none() && !self.cut
+    }
 }
 
 impl<R: Read> Trace<R> {
@@ -40,7 +56,7 @@ impl<R: Read> Trace<R> {
     }
 
     /// The next event. A last record that is not whole ends the trace, and
-    /// [`Trace::truncated`] has its number.
+    /// [`Trace::end`] has its number.
     ///
     /// # Errors
     ///
@@ -60,14 +76,12 @@ impl<R: Read> Trace<R> {
         }
     }
 
-    /// The number of the last record, when it is not whole.
-    pub fn truncated(&self) -> Option<u64> {
-        self.truncated
-    }
-
-    /// Whether the input's compression breaks off.
-    pub fn cut(&self) -> bool {
-        self.records.cut()
+    /// What is missing, once there are no more events.
+    pub fn end(&self) -> End {
+        End {
+            truncated: self.truncated,
+            cut: self.records.cut(),
+        }
     }
 }
 

@@ -22,12 +22,11 @@ mod live;
 mod losses;
 pub mod qvis;
 mod records;
-mod slim;
 pub mod stats;
 
 pub use error::Error;
 pub use event::{
-    AckRange, Event, Fields, Frame, Kind, Packet, PacketHeader, RawInfo, Space, Trace,
+    AckRange, End, Event, Fields, Frame, Kind, Packet, PacketHeader, RawInfo, Space, Trace,
 };
 pub use header::Header;
 pub use live::Live;

@@ -115,8 +115,10 @@ impl Losses {
         outstanding.forget_settled();
     }
 
-    /// The trace itself says that a packet was lost.
-    pub(crate) fn on_lost(&mut self, packet: &Packet) {
+    /// The trace itself says that a packet was lost. Returns the type that the
+    /// packet was sent with, where it is known: quiche's recovery takes 0-RTT
+    /// packets for 1-RTT ones, whose space they share.
+    pub(crate) fn on_lost(&mut self, packet: &Packet) -> Option<&'static str> {
         if packet.petra_inferred == Some(true) {
             self.inferred += 1;
         } else {
@@ -128,14 +130,16 @@ impl Losses {
             Space::of(packet.header.packet_type),
             packet.header.packet_number,
         ) else {
-            return;
+            return None;
         };
         let outstanding = &mut self.spaces[space as usize];
         let packets = &mut outstanding.packets;
-        if let Ok(index) = packets.binary_search_by_key(&number, |sent| sent.number) {
-            packets[index].settled = true;
-        }
+        let index = packets.binary_search_by_key(&number, |sent| sent.number);
+        let lost = &mut packets[index.ok()?];
+        lost.settled = true;
+        let packet_type = lost.packet_type;
         outstanding.forget_settled();
+        Some(packet_type)
     }
 
     /// Adds to `lost` what must have been lost before these metrics.

@@ -6,7 +6,7 @@ use std::io::Read;
 use serde::Serialize;
 
 use crate::losses::Losses;
-use crate::{Error, Event, Fields, Kind, Packet, Trace};
+use crate::{End, Error, Event, Fields, Kind, Packet, Trace};
 
 /// A bound on the streams that are followed at a time. The lowest IDs, the
 /// oldest streams, are forgotten first.
@@ -38,10 +38,9 @@ pub struct Stats {
     /// How often the window was reduced, by reason; `unknown` where the trace
     /// has none.
     pub reductions: BTreeMap<String, u64>,
-    /// The number of a last record that is not whole.
-    pub truncated: Option<u64>,
-    /// The end of the compressed input is missing.
-    pub cut: bool,
+    /// What is missing of it.
+    #[serde(flatten)]
+    pub end: End,
     /// The RTT samples themselves, sorted, in milliseconds.
     #[serde(skip)]
     pub rtt_samples: Vec<f64>,
@@ -75,14 +74,7 @@ pub struct Percentiles {
 impl Percentiles {
     fn of_sorted(sorted: &[f64]) -> Option<Self> {
         let max = *sorted.last()?;
-        let [p5, p50, p95, p99] = [0.05, 0.5, 0.95, 0.99].map(|share| quantile(sorted, share));
-        Some(Percentiles {
-            p5,
-            p50,
-            p95,
-            p99,
-            max,
-        })
+        Some(Percentiles::of(max, |share| quantile(sorted, share)))
     }
 
     /// Of values that count as much as their weight says.
@@ -90,21 +82,24 @@ impl Percentiles {
         values.sort_by(|one, other| one.0.total_cmp(&other.0));
         let max = values.last()?.0;
         let all: f64 = values.iter().map(|(_, weight)| weight).sum();
-        let [p5, p50, p95, p99] = [0.05, 0.5, 0.95, 0.99].map(|share| {
+        Some(Percentiles::of(max, |share| {
             let mut below = 0.0;
             let found = values.iter().find(|(_, weight)| {
                 below += weight;
                 below >= share * all
             });
             found.map_or(max, |(value, _)| *value)
-        });
-        Some(Percentiles {
-            p5,
-            p50,
-            p95,
-            p99,
+        }))
+    }
+
+    fn of(max: f64, quantile: impl Fn(f64) -> f64) -> Self {
+        Percentiles {
+            p5: quantile(0.05),
+            p50: quantile(0.5),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
             max,
-        })
+        }
     }
 }
 
@@ -134,8 +129,7 @@ impl Stats {
         let mut stats = reading.finish();
         stats.title = trace.header().title().map(str::to_owned);
         stats.vantage_point = trace.header().vantage_point().map(str::to_owned);
-        stats.truncated = trace.truncated();
-        stats.cut = trace.cut();
+        stats.end = trace.end();
         Ok(stats)
     }
 }

@@ -149,3 +149,55 @@ fn within_a_bunch_there_is_no_new_sample() {
     estimator.on_ack(ms(20), 1_000);
     close(estimator.sample(), 1_000_000.0);
 }
+
+#[test]
+fn a_silence_is_null_samples_where_they_are_wanted() {
+    let low_pass = AckRate::new(LowPass::new(ms(500))).spanning(ms(10));
+    for (mut estimator, rate) in [
+        (low_pass, 100_000.0),
+        (low_pass.falling_silent(ms(250)), 48_000.0),
+    ] {
+        estimator.on_ack(ms(0), 1_000);
+        estimator.on_ack(ms(10), 1_000);
+        estimator.on_silence(ms(260));
+        close(estimator.rate(), 100_000.0);
+        // Twice in one go, and asked again.
+        estimator.on_silence(ms(511));
+        close(estimator.rate(), rate);
+        estimator.on_silence(ms(600));
+        close(estimator.rate(), rate);
+    }
+}
+
+#[test]
+fn null_samples_keep_the_bytes_that_came() {
+    let mut estimator = AckRate::new(LowPass::new(ms(500)))
+        .spanning(ms(10))
+        .falling_silent(ms(250));
+    estimator.on_ack(ms(0), 1_000);
+    estimator.on_ack(ms(10), 1_000);
+    // 5 ms are too short for a sample: it lasts until the null sample ends.
+    estimator.on_ack(ms(15), 2_550);
+    estimator.on_silence(ms(300));
+    close(estimator.sample(), 10_000.0);
+}
+
+#[test]
+fn a_silence_before_any_estimate_is_none() {
+    let mut estimator = AckRate::new(LowPass::new(ms(500))).falling_silent(ms(250));
+    estimator.on_silence(ms(1_000));
+    estimator.on_ack(ms(1_000), 1_000);
+    estimator.on_silence(ms(3_000));
+    assert_eq!(estimator.rate(), None);
+    estimator.on_ack(ms(3_000), 1_000);
+    close(estimator.rate(), 500.0);
+}
+
+#[test]
+fn a_silence_of_years_is_told_at_once() {
+    let mut estimator = AckRate::new(LowPass::new(ms(20))).falling_silent(ms(10));
+    estimator.on_ack(ms(0), 1_000);
+    estimator.on_ack(ms(10), 1_000);
+    estimator.on_silence(Duration::MAX);
+    assert!(estimator.rate().unwrap() < 1e-6);
+}

@@ -116,7 +116,8 @@ fn every_name_has_a_recipe_that_knows_its_name() {
     let error = recipe("bbr", "").unwrap_err().to_string();
     assert_eq!(
         error,
-        "no controller is called \"bbr\"; there are petra, petra-thesis, westwood"
+        "no controller is called \"bbr\"; there are petra, petra-thesis, westwood, \
+         westwood-nr, newreno-34, highbrow"
     );
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Time};
+use super::overtaking::Overtaking;
 use super::rounds::Recent;
 
 /// Least delay that is worth draining, as a part of the minimum RTT: below, the
@@ -70,18 +71,18 @@ struct Minimum {
 
 impl Minimum {
     /// Returns the stretch that this ACK ends.
-    fn on_ack(&mut self, ack: &Ack, length: Duration) -> Option<Stretch> {
+    fn on_sample(&mut self, now: Time, rtt: Duration, length: Duration) -> Option<Stretch> {
         let over =
-            ack.now.saturating_sub(self.now.began) >= length && self.now.samples >= ENOUGH_SAMPLES;
+            now.saturating_sub(self.now.began) >= length && self.now.samples >= ENOUGH_SAMPLES;
         let ended = over.then_some(self.now);
         if let Some(ended) = ended {
             self.before = Some(ended.least);
             self.now = Stretch {
-                began: ack.now,
+                began: now,
                 ..Stretch::default()
             };
         }
-        self.now.add(ack.now, ack.rtt.latest);
+        self.now.add(now, rtt);
         ended
     }
 
@@ -96,6 +97,7 @@ impl Minimum {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
+    overtaking: Overtaking,
     round: Minimum,
     part: Minimum,
     /// In seconds: the least RTT of the last rounds, and the least range of RTTs
@@ -107,6 +109,7 @@ pub(super) struct Queue {
 impl Default for Queue {
     fn default() -> Self {
         Self {
+            overtaking: Overtaking::default(),
             round: Minimum::default(),
             part: Minimum::default(),
             floor: Recent::least(),
@@ -117,8 +120,11 @@ impl Default for Queue {
 
 impl Queue {
     pub(super) fn on_ack(&mut self, ack: &Ack) {
-        self.part.on_ack(ack, ack.rtt.min / 4);
-        if let Some(round) = self.round.on_ack(ack, ack.rtt.smoothed) {
+        let Some(rtt) = self.overtaking.on_ack(ack) else {
+            return;
+        };
+        self.part.on_sample(ack.now, rtt, ack.rtt.min / 4);
+        if let Some(round) = self.round.on_sample(ack.now, rtt, ack.rtt.smoothed) {
             self.floor.end_round();
             self.range.end_round();
             self.floor.add(round.least.as_secs_f64());
@@ -126,11 +132,16 @@ impl Queue {
         }
     }
 
+    pub(super) fn on_spurious_loss(&mut self) {
+        self.overtaking.on_spurious_loss();
+    }
+
     /// The RTT of the path without a queue: the minimum, or where the delay jitters
     /// what is usual at its best. A minimum is the luck of one packet in thousands,
     /// and no round trip comes near it again. How far luck goes is told by the
     /// calmest of the last rounds; a queue, which is calm, does not count as jitter.
     pub(super) fn base(&self, min_rtt: Duration) -> Duration {
+        let min_rtt = self.overtaking.min_rtt(min_rtt);
         let (Some(floor), Some(range)) = (self.floor.get(), self.range.get()) else {
             return min_rtt;
         };

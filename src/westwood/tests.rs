@@ -1,3 +1,4 @@
+use super::super::controller::{Loss, Phase, Reduction};
 use super::super::events::{ack, loss, ms, pto, rtt, settings, DATAGRAM, INITIAL};
 use super::*;
 

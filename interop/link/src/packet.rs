@@ -10,7 +10,9 @@ pub(crate) const UDP_HEADER: usize = 8;
 /// Where the UDP header begins; `None` when the packet has none, or is a fragment.
 pub(crate) fn udp(packet: &[u8]) -> Option<usize> {
     let (protocol, at) = match packet.first()? >> 4 {
-        4 if packet.get(6)? & 0x3f == 0 => (*packet.get(9)?, usize::from(packet[0] & 15) * 4),
+        4 if packet.get(6)? & 0x3f == 0 && *packet.get(7)? == 0 => {
+            (*packet.get(9)?, usize::from(packet[0] & 15) * 4)
+        }
         6 => (*packet.get(6)?, 40),
         _ => return None,
     };
@@ -94,6 +96,7 @@ mod tests {
         assert_eq!(udp(&PACKET), Some(20));
         let mut fragment = PACKET;
         fragment[7] = 1;
+        assert_eq!(udp(&fragment), None);
         let mut tcp = PACKET;
         tcp[9] = 6;
         assert_eq!(udp(&tcp), None);

@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::{ensure, Context, Result};
 
 use super::{FlowOutcome, Outcome, Runner};
-use crate::netem::{self, Bench, MAX_DATAGRAM_SIZE};
+use crate::netem::{self, Bench, Transfer, MAX_DATAGRAM_SIZE};
 use crate::scenario::{Flow, Pacing, Scenario, Traffic};
 
 /// Netem, found and ready.
@@ -65,8 +65,18 @@ impl Runner for Netem {
             Traffic::Size(bytes) => Some(bytes),
             _ => None,
         };
-        let (link, duration) = (&scenario.path[0], scenario.duration);
-        let measured = self.bench.measure(link, &flow.cc, bytes, duration, stop)?;
+        let traces = scenario.qlog.as_ref().map(|folder| {
+            ["server", "client"].map(|side| folder.join(scenario.trace_name(side, 0)))
+        });
+        let transfer = Transfer {
+            link: &scenario.path[0],
+            cc: &flow.cc,
+            bytes,
+            time_limit: scenario.duration,
+            sample_every: scenario.sample_every,
+            qlogs: traces.as_ref().map(|[one, other]| [one.as_path(), other]),
+        };
+        let measured = self.bench.measure(&transfer, stop)?;
         let [queue_mean, queue_p95] = halves(measured.queue_ms);
         let [rtt_p50, rtt_p95] = halves(measured.rtt_ms);
         let figures = [
@@ -85,7 +95,7 @@ impl Runner for Netem {
             flows: vec![FlowOutcome {
                 figures: figures.into_iter().filter_map(figure).collect(),
                 failure: None,
-                series: Vec::new(),
+                series: measured.series,
             }],
         })
     }

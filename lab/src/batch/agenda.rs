@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Context, Result};
 
+use super::keep::Wanted;
 use super::shard::Shard;
 use crate::backend::Backend;
 use crate::plan::Plan;
@@ -31,8 +32,8 @@ pub(super) struct Planned {
 pub(super) struct Item {
     pub(super) backend: Backend,
     pub(super) scenario: Scenario,
-    /// Whether a plan wants its flows over time.
-    pub(super) series: bool,
+    /// What plans want to keep of it.
+    pub(super) wanted: Wanted,
 }
 
 /// What the command line says over the plans.
@@ -85,9 +86,10 @@ impl Agenda {
                 let item = self.items.entry(run.key).or_insert(Item {
                     backend: plan.backend,
                     scenario: run.scenario,
-                    series: false,
+                    wanted: Wanted::default(),
                 });
-                item.series |= plan.series;
+                item.wanted.series |= plan.series;
+                item.wanted.qlog |= plan.qlog;
             }
         }
         Ok(())

@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::agenda::{Agenda, Overrides};
 use super::journal::{line, Entry, Journal};
+use super::keep::Shelf;
 use super::publish::publish;
 use super::shard::Shard;
 use super::work::Crew;
@@ -116,7 +117,7 @@ impl Run {
         let crew = Crew {
             jobs: self.jobs.map(NonZeroUsize::get),
             programs: self.programs.clone(),
-            series: self.out.join("series"),
+            shelf: Shelf::new(&self.out),
         };
         if let Some(shard) = self.shard {
             return self.run_shard(agenda.shard(shard), &crew, shard);

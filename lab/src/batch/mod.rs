@@ -14,6 +14,7 @@
 mod agenda;
 mod command;
 mod journal;
+mod keep;
 mod merge;
 mod publish;
 mod series;

@@ -1,6 +1,7 @@
 //! Makes results of finished runs.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -50,7 +51,10 @@ fn results(
         cases: plan.cases.clone(),
         controllers: plan.controllers.clone(),
         series: plan.series,
+        frames: plan.frames.clone(),
+        qlog: plan.qlog,
         verdicts: Vec::new(),
+        exceptions: plan.exceptions.clone(),
     };
     let versions = agenda.versions.to_string();
     let mut rows = Vec::new();
@@ -115,10 +119,21 @@ fn write(results: &Results, folder: &Path) -> Result<()> {
     })
 }
 
+/// A file by its place from here, or by its name: a report is read on other
+/// machines, which have other folders.
+fn near(file: &Path) -> &Path {
+    if file.is_relative() {
+        return file;
+    }
+    let here = env::current_dir().unwrap_or_default();
+    let name = file.file_name().map_or(file, Path::new);
+    file.strip_prefix(here).unwrap_or(name)
+}
+
 /// The command that makes a plan's results again.
 fn command(planned: &Planned, overrides: Overrides) -> String {
     let Plan { backend, seeds, .. } = &planned.plan;
-    let mut words = vec![format!("petra-lab run {}", planned.file.display())];
+    let mut words = vec![format!("petra-lab run {}", near(&planned.file).display())];
     if overrides.backend.is_some() {
         words.push(format!("--backend {backend}"));
     }

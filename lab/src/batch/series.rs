@@ -1,7 +1,6 @@
 //! Flows over time, a file for each run.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -26,11 +25,6 @@ const COLUMNS: [Column; 10] = [
     ("queue_ms", |it| Some(it.queue)),
     ("body_bytes", |it| Some(it.body_bytes as f64)),
 ];
-
-/// The file of the run of this key.
-pub(super) fn path(folder: &Path, key: &str) -> PathBuf {
-    folder.join(format!("{key}.csv"))
-}
 
 /// Writes a line for each sample of each flow.
 pub(super) fn write(

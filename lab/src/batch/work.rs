@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -16,9 +15,8 @@ use signal_hook::flag;
 
 use super::agenda::Item;
 use super::journal::{Entry, Journal};
-use super::series;
-use crate::backend::{Backend, Outcome, Runner};
-use crate::results::write_whole;
+use super::keep::Shelf;
+use crate::backend::Backend;
 use crate::scenario::Scenario;
 
 /// How to work.
@@ -27,8 +25,8 @@ pub(super) struct Crew {
     pub(super) jobs: Option<usize>,
     /// Where the example pair is, for netem.
     pub(super) programs: Option<PathBuf>,
-    /// Where flows over time go.
-    pub(super) series: PathBuf,
+    /// Where goes what is kept of runs.
+    pub(super) shelf: Shelf,
 }
 
 impl Crew {
@@ -40,8 +38,7 @@ impl Crew {
     /// journal has what was finished.
     pub(super) fn work(&self, items: &BTreeMap<String, Item>, journal: &mut Journal) -> Result<()> {
         let missing = |(key, item): &(&String, &Item)| {
-            let series = !item.series || self.series(key).is_file();
-            !series || !journal.finished().contains_key(*key)
+            !journal.finished().contains_key(*key) || !self.shelf.has(key, item.wanted)
         };
         let todo: Vec<(&String, &Item)> = items.iter().filter(missing).collect();
         let done = items.len() - todo.len();
@@ -93,7 +90,7 @@ impl Crew {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            match self.run(runner.as_ref(), key, item, stop) {
+            match self.shelf.run(runner.as_ref(), key, item, stop) {
                 Ok(outcome) => {
                     let key = (*key).clone();
                     let mut journal = journal.lock().expect("no worker panics");
@@ -109,29 +106,6 @@ impl Crew {
             }
         };
         pool.install(|| todo.par_iter().with_max_len(1).try_for_each(one))
-    }
-
-    fn run(
-        &self,
-        runner: &dyn Runner,
-        key: &str,
-        item: &Item,
-        stop: &AtomicBool,
-    ) -> Result<Outcome> {
-        let outcome = runner.run(&item.scenario, stop)?;
-        if item.series {
-            let path = self.series(key);
-            fs::create_dir_all(&self.series)
-                .with_context(|| format!("cannot make {}", self.series.display()))?;
-            write_whole(&path, |out| {
-                series::write(&item.scenario, &outcome.flows, out)
-            })?;
-        }
-        Ok(outcome)
-    }
-
-    fn series(&self, key: &str) -> PathBuf {
-        series::path(&self.series, key)
     }
 }
 

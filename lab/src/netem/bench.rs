@@ -1,6 +1,6 @@
 //! Single transfers in sandboxes, for those who know themselves which ones.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -8,11 +8,13 @@ use std::time::Duration;
 use anyhow::{bail, Context, Result};
 
 use super::process::supervise;
+use super::qlog::trace;
 use super::results::RunSummary;
 use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD, STAGE};
 use super::sandbox::{Choice, Sandbox};
-use super::{tc, Job};
+use super::{series, tc, Job};
 use crate::link::Link;
+use crate::sim::Sample;
 
 /// What a run takes beside its transfer, at the most: booting, calibration of
 /// a slow link, and a machine that is busy.
@@ -24,8 +26,26 @@ pub struct Bench {
     blank: Job,
 }
 
+/// A transfer.
+#[derive(Clone, Copy, Debug)]
+pub struct Transfer<'a> {
+    /// What it goes over.
+    pub link: &'a Link,
+    /// The server's controller, options included.
+    pub cc: &'a str,
+    /// The length of the body; `None` is more than comes in the time.
+    pub bytes: Option<u64>,
+    /// When it ends at the latest.
+    pub time_limit: Duration,
+    /// Time between two samples.
+    pub sample_every: Duration,
+    /// Where the qlogs of server and client go, and their copies for qvis
+    /// beside them.
+    pub qlogs: Option<[&'a Path; 2]>,
+}
+
 /// What a transfer measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Body bits per second.
     pub goodput_bps: f64,
@@ -42,6 +62,8 @@ pub struct Measured {
     pub queue_ms: Option<(f64, f64)>,
     /// The server's RTT samples: median and 95th percentile, in milliseconds.
     pub rtt_ms: Option<(f64, f64)>,
+    /// The transfer over time.
+    pub series: Vec<Sample>,
 }
 
 impl Bench {
@@ -58,23 +80,19 @@ impl Bench {
         Ok(Bench { sandbox, blank })
     }
 
-    /// Downloads `bytes`, or as much as comes in the time, over a new network.
+    /// Makes a transfer over a new network.
     ///
     /// # Errors
     ///
     /// Why there is nothing measured; also when `stop` is set meanwhile.
-    pub fn measure(
-        &self,
-        link: &Link,
-        cc: &str,
-        bytes: Option<u64>,
-        time_limit: Duration,
-        stop: &AtomicBool,
-    ) -> Result<Measured> {
+    pub fn measure(&self, transfer: &Transfer, stop: &AtomicBool) -> Result<Measured> {
+        let Transfer {
+            link, time_limit, ..
+        } = *transfer;
         let job = Job {
             link: link.clone(),
-            congestion_control: cc.to_owned(),
-            bytes: bytes.unwrap_or_else(|| endless(link, time_limit)),
+            congestion_control: transfer.cc.to_owned(),
+            bytes: transfer.bytes.unwrap_or_else(|| endless(link, time_limit)),
             time_limit,
             ..self.blank.clone()
         };
@@ -83,6 +101,19 @@ impl Bench {
         let queue_ms = record.bottleneck_queue.as_ref();
         let queue_ms = queue_ms.map(|queue| (queue.mean_ms, queue.p95_ms));
         let run = RunSummary::new(&job, folder.path(), record)?;
+        let traces = ["server", "client"].map(|side| trace(&folder.path().join(side)));
+        let [server, client] = traces;
+        let (server, client) = (server?, client?);
+        let series = series::samples(
+            [File::open(&server)?, File::open(&client)?],
+            transfer.sample_every,
+            &run.backlog,
+            link.down.rate.map(|rate| rate as f64),
+        )?;
+        if let Some(targets) = transfer.qlogs {
+            keep(&server, targets[0])?;
+            keep(&client, targets[1])?;
+        }
         Ok(Measured {
             goodput_bps: run.goodput_bps,
             share_of_limit: run.share_of_limit,
@@ -91,8 +122,21 @@ impl Bench {
             loss: run.loss(),
             queue_ms,
             rtt_ms: run.transport.rtt_ms.map(|rtt| (rtt.p50, rtt.p95)),
+            series,
         })
     }
+}
+
+/// A qlog with its copy for qvis, from a folder that goes.
+fn keep(trace: &Path, target: &Path) -> Result<()> {
+    for (from, to) in [
+        (trace.to_owned(), target.to_owned()),
+        (petra_qlog::beside(trace), petra_qlog::beside(target)),
+    ] {
+        fs::copy(&from, &to)
+            .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    }
+    Ok(())
 }
 
 /// Whether netem can be such a link.

@@ -31,6 +31,7 @@ mod queue;
 mod results;
 mod run;
 mod sandbox;
+mod series;
 mod table;
 mod tc;
 mod uml;
@@ -40,7 +41,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use bench::{check, Bench, Measured};
+pub use bench::{check, Bench, Measured, Transfer};
 pub use command::{Netem, Options};
 pub use experiment::execute;
 pub use run::inside;

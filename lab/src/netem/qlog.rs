@@ -1,7 +1,7 @@
 //! What a server's qlog says of a transfer.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{bail, Context, Result};
@@ -46,6 +46,26 @@ pub(super) struct Queueing {
     pub p95: f64,
 }
 
+/// The one qlog in a folder, copies for qvis aside.
+///
+/// # Errors
+///
+/// When there is not exactly one.
+pub(super) fn trace(folder: &Path) -> Result<PathBuf> {
+    let mut logs = Vec::new();
+    for entry in folder.read_dir().context("there is no folder of qlogs")? {
+        let path = entry?.path();
+        let name = path.to_string_lossy();
+        if name.ends_with(".sqlog") && !name.ends_with(QVIS_SUFFIX) {
+            logs.push(path);
+        }
+    }
+    match <[PathBuf; 1]>::try_from(logs) {
+        Ok([log]) => Ok(log),
+        Err(logs) => bail!("{} has {} qlogs, expected 1", folder.display(), logs.len()),
+    }
+}
+
 impl Transport {
     /// Reads the qlog in `folder`. `base_rtt` is the round-trip time of the
     /// idle link.
@@ -55,19 +75,9 @@ impl Transport {
     /// When there is not exactly one qlog, or it is none; a last record that is
     /// not whole is no error.
     pub(super) fn read(folder: &Path, base_rtt: Duration) -> Result<Self> {
-        let mut logs = Vec::new();
-        for entry in folder.read_dir().context("there is no folder of qlogs")? {
-            let path = entry?.path();
-            let name = path.to_string_lossy();
-            if name.ends_with(".sqlog") && !name.ends_with(QVIS_SUFFIX) {
-                logs.push(path);
-            }
-        }
-        let [log] = &logs[..] else {
-            bail!("{} has {} qlogs, expected 1", folder.display(), logs.len());
-        };
+        let log = trace(folder)?;
         let context = || format!("cannot read the qlog {}", log.display());
-        let stats = Stats::read(File::open(log).with_context(context)?).with_context(context)?;
+        let stats = Stats::read(File::open(&log).with_context(context)?).with_context(context)?;
         Ok(Self::of(&stats, base_rtt))
     }
 
@@ -90,7 +100,7 @@ impl Transport {
                     / samples.len() as f64,
                 p95: (rtt.p95 - base).max(0.0),
             }),
-            truncated: stats.truncated.is_some(),
+            truncated: stats.end.truncated.is_some(),
         }
     }
 }

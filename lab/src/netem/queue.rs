@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{ensure, Context, Result};
 use petra_qlog::stats::quantile;
@@ -27,10 +27,18 @@ pub(super) struct Waiting {
     pub samples: usize,
 }
 
+/// What waited over the transfer.
+pub(super) struct Backlog {
+    pub(super) waiting: Waiting,
+    /// Milliseconds at seconds since the first look.
+    pub(super) over_time: Vec<(f64, f64)>,
+}
+
 /// Looks at a qdisc until it is told to stop. One tc does it for the whole
 /// time, for starting one takes longer than some transfers in user-mode Linux.
 pub(super) struct Meter {
     tc: Child,
+    started: Instant,
     asking: JoinHandle<()>,
     stop: mpsc::Sender<()>,
     reading: JoinHandle<std::io::Result<Vec<u8>>>,
@@ -60,6 +68,7 @@ impl Meter {
         let (stop, stopped) = mpsc::channel();
         Ok(Meter {
             tc,
+            started: Instant::now(),
             asking: thread::spawn(move || ask(questions, interface, &stopped)),
             stop,
             reading: thread::spawn(move || {
@@ -70,12 +79,20 @@ impl Meter {
     }
 
     /// Ends it. `rate` is the bottleneck's, in bits per second.
-    pub(super) fn stop(mut self, rate: u64) -> Result<Waiting> {
+    pub(super) fn stop(mut self, rate: u64) -> Result<Backlog> {
+        let seconds = self.started.elapsed().as_secs_f64();
         drop(self.stop);
         self.asking.join().expect("asking does not panic");
         let text = self.reading.join().expect("reading does not panic")?;
         self.tc.wait()?;
-        waiting(&text, rate)
+        let waits = waits(&text, rate)?;
+        // The looks are at equal distances, but for what else keeps tc.
+        let each = seconds / waits.len() as f64;
+        let times = (0..).map(|look| f64::from(look) * each);
+        Ok(Backlog {
+            over_time: times.zip(waits.iter().copied()).collect(),
+            waiting: Waiting::of(waits),
+        })
     }
 }
 
@@ -86,7 +103,8 @@ fn ask(mut tc: ChildStdin, interface: &str, stopped: &mpsc::Receiver<()>) {
     {}
 }
 
-fn waiting(text: &[u8], rate: u64) -> Result<Waiting> {
+/// Milliseconds of waiting at each look, of which there is at least one.
+fn waits(text: &[u8], rate: u64) -> Result<Vec<f64>> {
     let mut waits = Vec::new();
     for qdiscs in serde_json::Deserializer::from_slice(text).into_iter::<Vec<Qdisc>>() {
         let qdiscs = qdiscs.context("`tc -s -j -batch -` does not print JSON")?;
@@ -97,12 +115,18 @@ fn waiting(text: &[u8], rate: u64) -> Result<Waiting> {
         }
     }
     ensure!(!waits.is_empty(), "tc told nothing about the queue");
-    waits.sort_by(f64::total_cmp);
-    Ok(Waiting {
-        mean_ms: waits.iter().sum::<f64>() / waits.len() as f64,
-        p95_ms: quantile(&waits, 0.95),
-        samples: waits.len(),
-    })
+    Ok(waits)
+}
+
+impl Waiting {
+    fn of(mut waits: Vec<f64>) -> Self {
+        waits.sort_by(f64::total_cmp);
+        Waiting {
+            mean_ms: waits.iter().sum::<f64>() / waits.len() as f64,
+            p95_ms: quantile(&waits, 0.95),
+            samples: waits.len(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -120,13 +144,14 @@ mod tests {
             p95_ms: 3.0,
             samples: 3,
         };
-        assert_eq!(waiting(text.as_bytes(), 8_000_000).unwrap(), expected);
+        let waits = waits(text.as_bytes(), 8_000_000).unwrap();
+        assert_eq!(Waiting::of(waits), expected);
     }
 
     #[test]
     fn silence_and_nonsense_are_errors() {
-        assert!(waiting(b"", 1).is_err());
-        assert!(waiting(b"[]", 1).is_err());
-        assert!(waiting(b"Cannot find device", 1).is_err());
+        assert!(waits(b"", 1).is_err());
+        assert!(waits(b"[]", 1).is_err());
+        assert!(waits(b"Cannot find device", 1).is_err());
     }
 }

@@ -110,11 +110,14 @@ pub(super) struct RunSummary {
     base_rtt_ms: f64,
     #[serde(flatten)]
     pub(super) record: Record,
+    /// The queue over time: milliseconds at seconds.
+    #[serde(skip)]
+    pub(super) backlog: Vec<(f64, f64)>,
 }
 
 impl RunSummary {
     /// Puts together what is known of a run.
-    pub(super) fn new(job: &Job, folder: &Path, record: Record) -> Result<Self> {
+    pub(super) fn new(job: &Job, folder: &Path, mut record: Record) -> Result<Self> {
         let client = |name: &str| {
             let value = record.client.get(name);
             value.with_context(|| format!("the client does not tell `{name}`"))
@@ -144,6 +147,7 @@ impl RunSummary {
             bytes: client("bytes")?.as_u64().context("`bytes` is no number")?,
             transport: Transport::read(&folder.join("server"), base_rtt)?,
             base_rtt_ms,
+            backlog: std::mem::take(&mut record.backlog),
             record,
         })
     }

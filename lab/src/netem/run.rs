@@ -42,6 +42,10 @@ pub(super) struct Record {
     pub client: Value,
     /// The wait at the data's bottleneck, where it has a rate.
     pub bottleneck_queue: Option<Waiting>,
+    /// The same over time: milliseconds at seconds since the transfer began.
+    /// Not for a summary.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub backlog: Vec<(f64, f64)>,
     /// What the qdiscs have counted during the transfer.
     pub qdiscs: Qdiscs,
     /// How busy the processors were during the transfer, 0 to 1. Those of a
@@ -83,6 +87,7 @@ fn job(folder: &Path) -> Result<()> {
     stage("transfer");
     let client = pair.download()?;
     let queue = meter.zip(rate).map(|(meter, rate)| meter.stop(rate));
+    let queue = queue.transpose()?;
     let processor_busy = processor.busy_since()?;
     let qdiscs = Qdiscs::read()?.since(&qdiscs);
     server.stop()?;
@@ -93,7 +98,8 @@ fn job(folder: &Path) -> Result<()> {
         calibration,
         commands: pair.commands,
         client,
-        bottleneck_queue: queue.transpose()?,
+        bottleneck_queue: queue.as_ref().map(|queue| queue.waiting),
+        backlog: queue.map_or_else(Vec::new, |queue| queue.over_time),
         qdiscs,
         processor_busy,
     };

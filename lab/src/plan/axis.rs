@@ -18,10 +18,15 @@ pub(super) struct Stop {
     pub(super) label: String,
     /// In the order of the axis's fields.
     pub(super) values: Vec<Node>,
+    /// What the reference columns are multiplied with.
+    pub(super) references: f64,
 }
 
 /// The key of a table of fields that names its places.
 const NAME: &str = "name";
+/// The key of a table of fields that says how many times as large the cases'
+/// reference columns are at each place.
+const REFERENCES: &str = "references";
 
 /// The most places on one axis, and the most points of a plan.
 pub(super) const MOST: usize = 1_000_000;
@@ -41,6 +46,7 @@ fn axis(entry: &Entry) -> Result<Axis, Fault> {
             let stop = |value: Node| Stop {
                 label: value.to_string(),
                 values: vec![value],
+                references: 1.0,
             };
             Axis {
                 name: entry.key.clone(),
@@ -66,25 +72,38 @@ fn axis(entry: &Entry) -> Result<Axis, Fault> {
 
 /// Several fields that change together.
 fn together(entry: &Entry, table: &Table) -> Result<Axis, Fault> {
-    let (mut fields, mut columns, mut names) = (Vec::new(), Vec::<Vec<Node>>::new(), None);
+    let (mut fields, mut columns) = (Vec::new(), Vec::<Vec<Node>>::new());
+    let (mut names, mut references) = (None, None);
     for field in &table.entries {
-        if field.key == NAME {
-            let texts = field.node.list()?.iter();
-            let texts = texts.map(|name| Ok(name.text()?.to_owned()));
-            names = Some((&field.node, texts.collect::<Result<Vec<_>, Fault>>()?));
-            continue;
+        let within = |fault: Fault| fault.within(&field.key);
+        match field.key.as_str() {
+            NAME => {
+                let texts = field.node.list().map_err(within)?.iter();
+                let texts = texts.map(|name| Ok(name.text()?.to_owned()));
+                let texts = texts.collect::<Result<Vec<String>, Fault>>();
+                names = Some((&field.node, texts.map_err(within)?));
+            }
+            REFERENCES => {
+                let factors = field.node.list().map_err(within)?.iter();
+                let factors = factors
+                    .map(Node::number)
+                    .collect::<Result<Vec<f64>, Fault>>();
+                references = Some((&field.node, factors.map_err(within)?));
+            }
+            _ => {
+                let column = values(&field.node).map_err(within)?;
+                if let Some(first) = columns.first().filter(|it| it.len() != column.len()) {
+                    let message = format!(
+                        "{} values; those before have {}, and they change together",
+                        column.len(),
+                        first.len()
+                    );
+                    return Err(within(Fault::at(field.node.place, message)));
+                }
+                fields.push((Path::new(&field.key, field.key_place)?, field.key_place));
+                columns.push(column);
+            }
         }
-        let column = values(&field.node).map_err(|fault| fault.within(&field.key))?;
-        if let Some(first) = columns.first().filter(|first| first.len() != column.len()) {
-            let message = format!(
-                "{} values; those before have {}, and they change together",
-                column.len(),
-                first.len()
-            );
-            return Err(Fault::at(field.node.place, message).within(&field.key));
-        }
-        fields.push((Path::new(&field.key, field.key_place)?, field.key_place));
-        columns.push(column);
     }
     let Some(count) = columns.first().map(Vec::len) else {
         let message = "no field to sweep over; expected the path of one or more, such as \
@@ -94,6 +113,10 @@ fn together(entry: &Entry, table: &Table) -> Result<Axis, Fault> {
     if let Some((node, names)) = names.as_ref().filter(|(_, names)| names.len() != count) {
         let message = format!("{} names for {count} values", names.len());
         return Err(Fault::at(node.place, message).within(NAME));
+    }
+    if let Some((node, factors)) = references.as_ref().filter(|(_, it)| it.len() != count) {
+        let message = format!("{} factors for {count} values", factors.len());
+        return Err(Fault::at(node.place, message).within(REFERENCES));
     }
     let stop = |number: usize| {
         let values: Vec<Node> = columns
@@ -106,6 +129,7 @@ fn together(entry: &Entry, table: &Table) -> Result<Axis, Fault> {
                 .as_ref()
                 .map_or(texts.join(" / "), |(_, names)| names[number].clone()),
             values,
+            references: references.as_ref().map_or(1.0, |(_, it)| it[number]),
         }
     };
     Ok(Axis {

@@ -9,24 +9,183 @@
 //!
 //! A plan is read as a tree of values that know their place in the file.
 //! Sweeps and cases put their values into the tree, each with its own place;
-//! only then does the tree become a [`Scenario`](crate::scenario::Scenario). So
-//! whatever is wrong is told with its line, wherever it was written.
+//! only then does the tree become a [`Scenario`]. So whatever is wrong is told
+//! with its line, wherever it was written.
 
 mod axis;
 mod case;
 mod de;
-mod expand;
+mod draft;
+mod exception;
 mod expect;
 mod fault;
 mod key;
 mod number;
 mod path;
+mod points;
 mod read;
 mod scenario;
+mod seeds;
 mod tree;
 
 #[cfg(test)]
 mod tests;
 
-pub use expand::{Plan, Point, Run};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
 pub use expect::{Expectation, Relation, Selection, Than, Tolerance};
+
+use crate::backend::Backend;
+use crate::results::{Axis, Exception, Frames, Versions};
+use crate::scenario::Scenario;
+use draft::Draft;
+use key::{canonical, hash, key};
+use read::Document;
+
+/// What to run, and what to make of it.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The file's name without `.toml`.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// What is measured and what was assumed.
+    pub description: String,
+    /// What makes the runs, unless the command line says otherwise.
+    pub backend: Backend,
+    /// The seeds of each point.
+    pub seeds: Vec<u64>,
+    /// The names of the metrics to show.
+    pub metrics: Vec<String>,
+    /// Whether each run's flows are kept over time.
+    pub series: bool,
+    /// The parts of the run that pictures show; `None` shows all of it.
+    pub frames: Option<Frames>,
+    /// Whether the qlogs of each run are kept.
+    pub qlog: bool,
+    /// What the points differ in, beside the case.
+    pub axes: Vec<Axis>,
+    /// The names of the cases.
+    pub cases: Vec<String>,
+    /// The controllers as the plan calls them.
+    pub controllers: Vec<String>,
+    /// Each case at each place of the sweeps.
+    pub points: Vec<Point>,
+    /// What is expected of the results.
+    pub expectations: Vec<Expectation>,
+    /// Where it is known not to hold, and why.
+    pub exceptions: Vec<Exception>,
+}
+
+/// Runs that differ in nothing but their seed.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// The case's name, where there are cases.
+    pub case: Option<String>,
+    /// What sweeps and cases have set, as the plan writes it.
+    pub settings: Vec<(String, String)>,
+    /// The reference columns of all cases, with this case's numbers.
+    pub references: Vec<(String, Option<f64>)>,
+    /// The controller of each flow, as the plan calls it.
+    pub controllers: Vec<String>,
+    /// What happens, but for the seed.
+    pub scenario: Scenario,
+}
+
+/// One run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What it is: runs of the same key have the same figures.
+    pub key: String,
+    /// What happens.
+    pub scenario: Scenario,
+}
+
+impl Plan {
+    /// Reads the plan at `path` and works out its points.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the plan, with file, line and field.
+    pub fn read(path: &Path) -> Result<Self> {
+        let name = path.file_stem().context("a plan is a file NAME.toml")?;
+        let Document { sources, root } = Document::read(path)?;
+        let plan = Draft::read(&root).and_then(Draft::plan);
+        let mut plan = plan.map_err(|fault| sources.explain(&fault))?;
+        plan.name = name.to_string_lossy().into_owned();
+        // A trace's file is named from the plan's own place.
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for point in &mut plan.points {
+            let links = point.scenario.path.iter_mut();
+            for direction in links.flat_map(|link| [&mut link.down, &mut link.up]) {
+                if let Some(trace) = &mut direction.trace {
+                    *trace = folder.join(&trace);
+                }
+            }
+        }
+        Ok(plan)
+    }
+
+    /// The plan with `count` seeds: the first of its own, and when there are
+    /// not so many, those that follow the largest.
+    #[must_use]
+    pub fn with_seeds(mut self, count: usize) -> Self {
+        let next = self.seeds.iter().max().map_or(1, |largest| largest + 1);
+        self.seeds
+            .extend((next..).take(count.saturating_sub(self.seeds.len())));
+        self.seeds.truncate(count);
+        self
+    }
+
+    /// What the plan was: a hash of its points and seeds, whatever runs them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub fn hash(&self) -> Result<String> {
+        let points = self.points.iter().map(|point| {
+            let Point {
+                case,
+                settings,
+                references,
+                controllers,
+                scenario,
+            } = point;
+            Ok((
+                case,
+                settings,
+                references,
+                controllers,
+                canonical(scenario)?,
+            ))
+        });
+        hash(&(&self.seeds, points.collect::<Result<Vec<_>>>()?))
+    }
+
+    /// The run of a point with one of the seeds.
+    ///
+    /// # Errors
+    ///
+    /// When a file that the scenario names cannot be read.
+    pub fn run(&self, point: &Point, seed: u64, versions: &Versions) -> Result<Run> {
+        let scenario = Scenario {
+            seed,
+            ..point.scenario.clone()
+        };
+        let key = key(&scenario, self.backend.name(), versions)?;
+        Ok(Run { key, scenario })
+    }
+
+    /// How many runs the plan has.
+    pub fn len(&self) -> usize {
+        self.points.len() * self.seeds.len()
+    }
+
+    /// Whether there is nothing to run, which [`Self::read`] does not let
+    /// pass.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -35,8 +35,6 @@ impl<'a> Quantity<'a> {
     }
 
     fn with(&self, number: f64) -> Value {
-        // A few digits less than there are, so that 3 x 0.1 is 0.3.
-        let number: f64 = format!("{number:.11e}").parse().unwrap_or(number);
         match self.bare {
             false => Value::Text(format!("{number}{}", self.unit)),
             true if number.fract() == 0.0 => Value::Integer(number as i64),
@@ -48,7 +46,16 @@ impl<'a> Quantity<'a> {
 /// `node`, `factor` times as large. Of tables and lists, all that they have.
 pub(super) fn times(node: &Node, factor: f64) -> Result<Value, Fault> {
     let quantity = Quantity::of(node)?;
-    Ok(quantity.with(quantity.number * factor))
+    Ok(quantity.with(product(quantity.number, factor)))
+}
+
+/// With a few digits less than there are, so that 3 x 0.1 is 0.3.
+pub(super) fn product(number: f64, factor: f64) -> f64 {
+    rounded(number * factor)
+}
+
+fn rounded(number: f64) -> f64 {
+    format!("{number:.11e}").parse().unwrap_or(number)
 }
 
 /// How the steps of a range are spaced.
@@ -86,7 +93,9 @@ pub(super) fn range(
             Spacing::Log => first.number * (last.number / first.number).powf(part),
         }
     };
-    Ok((0..steps).map(|step| first.with(number(step))).collect())
+    Ok((0..steps)
+        .map(|step| first.with(rounded(number(step))))
+        .collect())
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) const SCENARIO: [&str; 7] = [
 ];
 
 /// The other fields of a plan.
-const PLAN: [&str; 11] = [
+const PLAN: [&str; 14] = [
     "extends",
     "title",
     "description",
@@ -29,10 +29,13 @@ const PLAN: [&str; 11] = [
     "seeds",
     "metrics",
     "series",
+    "frames",
+    "qlog",
     "controllers",
     "sweep",
     "case",
     "expect",
+    "exception",
 ];
 
 /// How many plans may extend each other.

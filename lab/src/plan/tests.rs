@@ -119,6 +119,53 @@ fn cases_come_first_and_the_last_axis_moves_first() {
 }
 
 #[test]
+fn reference_columns_grow_with_the_reading() {
+    let plan = extended(
+        r#"
+        [sweep.reading]
+        name = ["printed", "scaled"]
+        "link.rate" = [{ times = 1 }, { times = 3.375 }]
+        references = [1, 3.375]
+        [[case]]
+        name = "row 1"
+        printed = { petra = 17.1 }
+        "#,
+    );
+    let printed = |point: &Point| point.references[0].1;
+    assert_eq!(printed(&plan.points[0]), Some(17.1));
+    assert_eq!(printed(&plan.points[1]), Some(57.7125));
+}
+
+#[test]
+fn exceptions_name_what_the_plan_has() {
+    let exception = |text: &str| {
+        let cases = "[[case]]\nname = \"a\"\n[[case]]\nname = \"b\"\n[[exception]]\n";
+        self::plan(&format!("extends = \"base.toml\"\n{cases}{text}"))
+    };
+    let right = "of = { controller = \"petra\", case = [\"a\", \"b\"] }\nbecause = \"so\"";
+    let known = exception(right).unwrap().exceptions;
+    assert_eq!(known[0].labels[0].1, ["a", "b"]);
+    assert_eq!((&known[0].because[..], known[0].than.len()), ("so", 0));
+    for (text, says) in [
+        ("because = \"so\"", "without `of`"),
+        ("of = { case = \"a\" }", "without `because`"),
+        ("of = { case = \"c\" }\nbecause = \"so\"", "one of a, b"),
+        (
+            "of = { row = \"a\" }\nbecause = \"so\"",
+            "`row` selects nothing",
+        ),
+        ("than = \"cubic\"\nbecause = \"so\"", "one of petra"),
+        ("since = 1", "of, than, because"),
+    ] {
+        let error = exception(text).unwrap_err();
+        assert!(
+            error.contains(says) && error.contains("exception.0"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn flows_have_names_options_and_a_count() {
     let plan = extended(
         r#"

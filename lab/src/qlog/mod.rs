@@ -10,7 +10,10 @@ mod input;
 mod output;
 mod plot;
 mod report;
+mod signals;
 
+use std::fmt;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure, Context, Result};
@@ -90,25 +93,35 @@ impl Qlog {
             Command::Qvis(qvis) => qvis.execute(),
             Command::Check { traces } => traces.each(|path, input| {
                 let checked = petra_qlog::check::check(input)?;
-                println!("{}: {}", path.display(), report::Checked(&checked));
-                Ok(())
+                report::warn_of_end(path, checked.end);
+                say(format_args!(
+                    "{}: {}",
+                    path.display(),
+                    report::Checked(&checked)
+                ))
             }),
             Command::Stats { traces, json } => traces.each(|path, input| {
                 let stats = Stats::read(input)?;
-                if *json {
-                    println!("{}", serde_json::to_string(&stats)?);
-                } else {
-                    println!("{}\n{}", path.display(), report::Figures(&stats));
+                report::warn_of_end(path, stats.end);
+                match json {
+                    true => say(format_args!("{}", serde_json::to_string(&stats)?)),
+                    false => say(format_args!(
+                        "{}\n{}",
+                        path.display(),
+                        report::Figures(&stats)
+                    )),
                 }
-                Ok(())
             }),
             Command::Plot { traces, out } => {
+                let format = plot::Format::of(out)?;
                 let mut curves = Vec::new();
                 traces.each(|path, input| {
-                    curves.push(plot::Curves::read(&name(path), input)?);
+                    let (trace, end) = plot::Curves::read(&name(path), input)?;
+                    report::warn_of_end(path, end);
+                    curves.push(trace);
                     Ok(())
                 })?;
-                plot::write(&curves, out)
+                plot::write(&curves, format, out)
             }
         }
     }
@@ -138,17 +151,17 @@ impl Qvis {
                 );
             }
         }
+        let targets = self.targets()?;
+        let mut targets = targets.iter();
         self.traces.each(|path, input| {
-            let target = self.target(path)?;
-            ensure!(target != path, "it would overwrite the trace itself");
-            let (summary, width_ms) = self.rewrite(input, &target)?;
-            report::warn_of_end(path, summary.truncated, summary.cut);
+            let target = targets.next().context("each trace has its copy")?;
+            let (summary, width_ms) = self.rewrite(input, target)?;
+            report::warn_of_end(path, summary.end);
             let written = report::Written {
                 summary: &summary,
                 width_ms,
             };
-            println!("{}: {written}", target.display());
-            Ok(())
+            say(format_args!("{}: {written}", target.display()))
         })
     }
 
@@ -164,6 +177,27 @@ impl Qvis {
         };
         output.keep()?;
         Ok((summary, width_ms))
+    }
+
+    /// The copy of each trace: no two the same.
+    fn targets(&self) -> Result<Vec<PathBuf>> {
+        let mut targets: Vec<PathBuf> = Vec::new();
+        for path in &self.traces.paths {
+            let target = self.target(path)?;
+            ensure!(
+                target != *path,
+                "{}: it would overwrite the trace itself",
+                path.display()
+            );
+            ensure!(
+                !targets.contains(&target),
+                "{}: it would overwrite {}, the copy of another trace",
+                path.display(),
+                target.display()
+            );
+            targets.push(target);
+        }
+        Ok(targets)
     }
 
     fn target(&self, path: &Path) -> Result<PathBuf> {
@@ -182,6 +216,11 @@ impl Qvis {
         };
         Ok(out.join(beside.file_name().context("the trace has no name")?))
     }
+}
+
+/// A line on the standard output.
+fn say(line: fmt::Arguments) -> Result<()> {
+    writeln!(io::stdout(), "{line}").context("cannot write to the standard output")
 }
 
 /// What a trace is called in a picture.

@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use tempfile::NamedTempFile;
 
-/// A file that gets its name when it is complete, and goes when it is not.
+use super::signals;
+
+/// A file that gets its name when it is complete, and goes when it is not, also
+/// by a signal.
 pub(super) struct Output {
     file: NamedTempFile,
     target: PathBuf,
@@ -20,10 +23,10 @@ impl Output {
     ///
     /// When the folder cannot be written.
     pub(super) fn beside(target: &Path) -> Result<Self> {
-        let file = tempfile::Builder::new()
-            // As for any file; the umask takes from it.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(folder(target))
+        let mut new = tempfile::Builder::new();
+        // As for any file; the umask takes from it.
+        new.permissions(Permissions::from_mode(0o666));
+        let file = signals::begin(|| new.tempfile_in(folder(target)))
             .with_context(|| format!("cannot write {}", target.display()))?;
         Ok(Output {
             file,

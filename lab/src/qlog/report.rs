@@ -6,32 +6,15 @@ use std::path::Path;
 use petra_qlog::check::Report;
 use petra_qlog::qvis::Summary;
 use petra_qlog::stats::{Percentiles, Stats, Traffic};
+use petra_qlog::End;
 
 /// Says on the standard error that a trace does not go to its end.
-pub(super) fn warn_of_end(path: &Path, truncated: Option<u64>, cut: bool) {
-    if let Some(end) = End::of(truncated, cut) {
-        eprintln!("{}: {end}", path.display());
-    }
-}
-
-/// Where a trace that is not whole ends.
-struct End(Option<u64>);
-
-impl End {
-    fn of(truncated: Option<u64>, cut: bool) -> Option<Self> {
-        (truncated.is_some() || cut).then_some(End(truncated))
-    }
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self.0 {
-            Some(record) => write!(
-                f,
-                "warning: it breaks off in record {record}, which is left out"
-            ),
-            None => write!(f, "warning: the end of the compressed file is missing"),
-        }
+pub(super) fn warn_of_end(path: &Path, end: End) {
+    let path = path.display();
+    if let Some(record) = end.truncated {
+        eprintln!("{path}: warning: it breaks off in record {record}, which is left out");
+    } else if end.cut {
+        eprintln!("{path}: warning: the end of the compressed trace is missing");
     }
 }
 
@@ -89,9 +72,6 @@ impl fmt::Display for Checked<'_> {
         if report.out_of_order > 0 {
             write!(f, ", {} events out of order", report.out_of_order)?;
         }
-        if let Some(end) = End::of(report.truncated, report.cut) {
-            write!(f, "; {end}")?;
-        }
         Ok(())
     }
 }
@@ -127,11 +107,7 @@ impl fmt::Display for Figures<'_> {
             true => "none".to_owned(),
             false => reductions.join(", "),
         };
-        write!(f, "  {:<12}{reductions}", "reductions")?;
-        if let Some(end) = End::of(stats.truncated, stats.cut) {
-            write!(f, "\n  {end}")?;
-        }
-        Ok(())
+        write!(f, "  {:<12}{reductions}", "reductions")
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::plot::{Chart, Figure, Form, Group, Mark, Rows, Scale, Series};
 use super::section::Draft;
 use super::words;
+use crate::plot::{Chart, Figure, Form, Group, Mark, Rows, Scale, Series};
 use crate::results::{Line, Summary, Table};
 
 /// More than this is a table's, not a picture's.
@@ -173,7 +173,7 @@ fn single(draft: &Draft, metric: &str, table: &Table, line: &Line) -> Rows {
         base: 0.0,
         series: vec![Series {
             name: words::title(metric),
-            ink: super::palette::MUTED,
+            ink: crate::plot::palette::MUTED,
             form: Form::Bar,
         }],
         groups: groups.collect(),

@@ -8,10 +8,11 @@ use clap::Args;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
+use super::markdown;
 use super::page::{page, Frame};
-use super::palette::Palette;
-use super::plot::{png, svg_file, Figure};
 use super::section::{Names, Section};
+use crate::plot::palette::Palette;
+use crate::plot::{png, svg_file, Figure};
 use crate::results::{write_whole, ResultSet};
 
 /// Make one HTML file of results: tables, plots and how expectations came out.
@@ -26,6 +27,10 @@ pub struct Report {
     /// The file to write [default: report.html in the folder of the results].
     #[arg(long, short, value_name = "FILE.html")]
     out: Option<PathBuf>,
+    /// A page that gets the numbers as Markdown, between its lines `<!-- numbers
+    /// -->` and `<!-- end of numbers -->`; one that is not there is begun.
+    #[arg(long, value_name = "FILE.md")]
+    markdown: Option<PathBuf>,
     /// The folder of the plots [default: beside the file, under its name with
     /// the ending .plots].
     #[arg(long, value_name = "FOLDER")]
@@ -70,10 +75,15 @@ impl Report {
         let frame = Frame {
             palette,
             plots: link(&out, &plots),
+            results: link(&out, folder),
             alone: sections.len() == 1,
         };
         let page = page(&sections, &frame)?;
         write_whole(&out, |file| Ok(file.write_all(page.as_bytes())?))?;
+        if let Some(page) = &self.markdown {
+            markdown::write(page, &sections, &set.plans)?;
+            println!("numbers: {}", page.display());
+        }
         println!("{} plots: {}", figures.len(), plots.display());
         println!("report: {}", out.display());
         Ok(())

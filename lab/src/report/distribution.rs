@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::plot::{Chart, Curve, Curves, Figure, Scale};
 use super::section::Draft;
 use super::words;
+use crate::plot::{Chart, Curve, Curves, Figure, Scale};
 use crate::results::{metric, Results, Row};
 
 /// Fewer values have no distribution to speak of.
@@ -96,6 +96,7 @@ fn runs(draft: &Draft, results: &Results) -> Option<Figure> {
                 },
                 y: share(),
                 curves,
+                ..Curves::default()
             }),
         )
     })
@@ -132,6 +133,7 @@ fn delays(draft: &Draft, results: &Results) -> Option<Figure> {
                 },
                 y: share(),
                 curves,
+                ..Curves::default()
             }),
         )
     })

@@ -11,12 +11,13 @@
 mod bars;
 mod command;
 mod distribution;
+mod markdown;
 mod page;
-mod palette;
-mod plot;
+mod panels;
 mod scenes;
 mod section;
 mod series;
+mod sight;
 mod tables;
 mod thesis;
 mod thesis_page;

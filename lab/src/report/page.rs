@@ -3,10 +3,10 @@
 use anyhow::Result;
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
-use super::palette::{dark_css, hex, Ink, Palette};
-use super::plot::{svg, Figure};
 use super::section::Section;
 use super::{tables, thesis_page, words};
+use crate::plot::palette::{dark_css, hex, Ink, Palette};
+use crate::plot::{svg, Figure};
 use crate::results::{Manifest, Verdict};
 
 /// What the page needs beside the sections.
@@ -14,6 +14,8 @@ pub(super) struct Frame {
     pub(super) palette: Palette,
     /// The folder of the figures' files, as the page links to it.
     pub(super) plots: String,
+    /// The folder of the results, as the page links to it.
+    pub(super) results: String,
     /// Whether there is one plan, whose title is the page's.
     pub(super) alone: bool,
 }
@@ -129,6 +131,7 @@ impl Frame {
                     (self.figures(&section.distributions)?)
                 }
                 (self.scenes(section)?)
+                (self.traces(section))
             }
         })
     }
@@ -187,6 +190,27 @@ impl Frame {
         })
     }
 
+    fn traces(&self, section: &Section) -> Markup {
+        let folder = match self.results.as_str() {
+            "" => "qlog".to_owned(),
+            results => format!("{results}/qlog"),
+        };
+        html! {
+            @if !section.traces.is_empty() {
+                h3 { "Traces" }
+                p {
+                    "The qlogs of client and server are beside this page; those that end in "
+                    code { (petra_qlog::QVIS_SUFFIX) } " open in "
+                    a href="https://qvis.quictools.info" { "qvis" } "."
+                }
+                details open[section.traces.len() <= 12] {
+                    summary { (words::count(section.traces.len(), "run")) }
+                    ul { @for (run, key) in &section.traces { li { a href={ (folder) "/" (key) "/" } { (run) } } } }
+                }
+            }
+        }
+    }
+
     pub(super) fn figures<'a>(
         &self,
         figures: impl IntoIterator<Item = &'a Figure>,
@@ -229,20 +253,26 @@ fn expectation(verdict: &Verdict) -> Markup {
     let digits = words::digits(&verdict.metric);
     let all = verdict.comparisons.len();
     let broken: Vec<_> = verdict.comparisons.iter().filter(|it| !it.holds).collect();
+    let known = broken.iter().filter(|it| it.because.is_some()).count();
     html! {
         (verdict.expected) ": "
         @if verdict.holds {
             span.good { "holds" }
-            @if all > 1 { " in all " (all) " comparisons" }
+            @if known > 0 { " but for " (words::count(known, "known exception")) " of " (words::count(all, "comparison")) }
+            @else if all > 1 { " in all " (all) " comparisons" }
         } @else if all == 0 {
             span.bad { "nothing was measured that could tell" }
         } @else {
             span.bad { "does not hold" } " in " (broken.len()) " of " (words::count(all, "comparison"))
+            @if known > 0 { ", of which " (known) " known" }
+        }
+        @if !broken.is_empty() {
             ul {
                 @for it in broken {
                     li {
                         @if !it.row.is_empty() { (it.row) ": " }
                         (format!("{:.digits$} against {:.digits$}", it.value, it.reference))
+                        @if let Some(cause) = &it.because { ". " (cause) }
                     }
                 }
             }

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::distribution::{share, steps};
-use super::palette::{Ink, MUTED, TEXT};
-use super::plot::{Chart, Curve, Curves, Figure, Scale};
+use super::panels::{panel, PANELS};
 use super::section::Draft;
 use super::series::{read, Series};
+use super::sight::Sight;
+use crate::plot::palette::Ink;
+use crate::plot::{Chart, Curve, Curves, Figure, Scale};
 use crate::results::{labels, Results, Row};
 
 /// More scenes than this, and more flows in one, are in the series' files
@@ -38,7 +39,7 @@ pub(super) struct Scenes {
 }
 
 /// A flow with its row.
-type Flow<'a> = (&'a Row, Series);
+pub(super) type Flow<'a> = (&'a Row, Series);
 
 impl Scenes {
     /// The scenes of the plan's first seed.
@@ -63,7 +64,9 @@ impl Scenes {
         let all = scenes.len();
         scenes.truncate(SCENES);
         let scenes = scenes.into_iter().map(|(title, mut rows)| {
+            let flows = rows.len();
             rows.truncate(FLOWS);
+            let caption = caption(draft, *seed, flows);
             let flows = rows.into_iter().map(|row| {
                 let path = folder.join(format!("{}.csv", row.key));
                 let series = read(&path)?.into_iter().nth(row.flow as usize);
@@ -71,7 +74,7 @@ impl Scenes {
                 Ok((row, series.with_context(missing)?))
             });
             let flows: Vec<Flow> = flows.collect::<Result<_>>()?;
-            Ok(scene(draft, title, &flows, several))
+            Ok(scene(draft, title, caption, &flows, several))
         });
         Ok(Scenes {
             shown: scenes.collect::<Result<_>>()?,
@@ -105,156 +108,32 @@ fn title(results: &Results, row: &Row, several: bool) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// What is drawn of a flow alone: the title, the label of the axis, what
-/// values are multiplied with, and the columns: the first that is there is the
-/// main one.
-struct Panel {
-    title: &'static str,
-    label: &'static str,
-    factor: f64,
-    columns: &'static [(&'static str, &'static str)],
-}
-
-const PANELS: [Panel; 3] = [
-    Panel {
-        title: "window",
-        label: "kB",
-        factor: 1e-3,
-        columns: &[
-            ("cwnd_bytes", "cwnd"),
-            ("in_flight_bytes", "bytes in flight"),
-            ("ssthresh_bytes", "ssthresh"),
-        ],
-    },
-    Panel {
-        title: "rates",
-        label: "Mbit/s",
-        factor: 1e-6,
-        columns: &[
-            ("estimate_bps", "estimate"),
-            ("pacing_bps", "pacing rate"),
-            ("capacity_bps", "true capacity"),
-        ],
-    },
-    Panel {
-        title: "delays",
-        label: "ms",
-        factor: 1.0,
-        columns: &[("rtt_ms", "RTT"), ("queue_ms", "queue")],
-    },
-];
-
-fn scene(draft: &Draft, title: String, flows: &[Flow], several: bool) -> Scene {
-    let together = [
-        over_time(draft, &title, "goodput", "goodput, Mbit/s", flows, |it| {
-            it.growth("body_bytes", PARTS, 8e-6)
-        }),
-        over_time(draft, &title, "windows", "cwnd, kB", flows, |it| {
-            it.points("cwnd_bytes", 1e-3)
-        })
-        .filter(|_| several),
-        spread(draft, &title, ("RTT", "rtt_ms"), flows),
-        spread(draft, &title, ("queueing delay", "queue_ms"), flows),
-    ];
+fn scene(draft: &Draft, title: String, caption: String, flows: &[Flow], several: bool) -> Scene {
+    let sight = Sight {
+        draft,
+        scene: &title,
+        caption,
+        flows,
+    };
+    let mut together = sight.windows();
+    let goodput = |it: &Series| it.growth("body_bytes", PARTS, 8e-6);
+    let goodput = sight.over_time("goodput", "goodput over time", "goodput, Mbit/s", goodput);
+    together.extend(goodput);
+    together.extend(sight.spread("RTT", "rtt_ms"));
+    together.extend(sight.spread("queueing delay", "queue_ms"));
     let alone = flows.iter().filter(|_| !several).map(|(row, series)| {
         let panels = PANELS.iter();
         let figures = panels.filter_map(|it| panel(draft, &title, it, row, series));
         (row.controller.clone(), figures.collect())
     });
     Scene {
-        together: together.into_iter().flatten().collect(),
+        together,
         alone: alone.collect(),
         title,
     }
 }
 
-fn over_time(
-    draft: &Draft,
-    scene: &str,
-    what: &str,
-    label: &str,
-    flows: &[Flow],
-    points: impl Fn(&Series) -> Vec<(f64, f64)>,
-) -> Option<Figure> {
-    let curve = |(row, series): &Flow| {
-        curve(
-            &row.controller,
-            draft.palette.of(&row.controller),
-            points(series),
-        )
-    };
-    let curves: Vec<Curve> = flows.iter().filter_map(curve).collect();
-    (!curves.is_empty()).then(|| {
-        draft.figure(
-            &["time", scene, what],
-            of(&format!("{} over time", capital(what)), scene),
-            caption(draft, flows),
-            chart("seconds", label, curves),
-        )
-    })
-}
-
-/// How often a column had which values.
-fn spread(
-    draft: &Draft,
-    scene: &str,
-    (what, column): (&str, &str),
-    flows: &[Flow],
-) -> Option<Figure> {
-    let curve = |(row, series): &Flow| {
-        let steps = steps(series.values(column));
-        curve(
-            &row.controller,
-            draft.palette.of(&row.controller),
-            thin(steps),
-        )
-    };
-    let curves: Vec<Curve> = flows.iter().filter_map(curve).collect();
-    (!curves.is_empty()).then(|| {
-        draft.figure(
-            &["cdf", scene, what],
-            of(&format!("{} over the run", capital(what)), scene),
-            format!("Share of the time. {}", caption(draft, flows)),
-            Chart::Curves(Curves {
-                x: Scale {
-                    label: format!("{what}, ms"),
-                    log: false,
-                },
-                y: share(),
-                curves,
-            }),
-        )
-    })
-}
-
-fn panel(draft: &Draft, scene: &str, panel: &Panel, row: &Row, series: &Series) -> Option<Figure> {
-    let columns = panel.columns.iter().map(|(column, name)| {
-        let points = series.points(column, panel.factor);
-        (*name, points)
-    });
-    let there = columns.filter(|(_, points)| points.len() > 1);
-    let inks = [draft.palette.of(&row.controller), MUTED, TEXT];
-    let curves = there.zip(inks).enumerate();
-    let curves = curves.map(|(number, ((name, points), ink))| Curve {
-        name: name.to_owned(),
-        ink,
-        beside: number > 0,
-        points,
-    });
-    let curves: Vec<Curve> = curves.collect();
-    // The last column is what the others are seen against.
-    let (_, background) = panel.columns.last()?;
-    curves.first().filter(|curve| curve.name != *background)?;
-    let controller = &row.controller;
-    Some(draft.figure(
-        &["time", scene, controller, panel.title],
-        of(&format!("{controller}: {}", panel.title), scene),
-        format!("Seed {}, {}.", row.seed, draft.manifest.backend),
-        chart("seconds", panel.label, curves),
-    ))
-}
-
-fn curve(name: &str, ink: Ink, points: Vec<(f64, f64)>) -> Option<Curve> {
+pub(super) fn curve(name: &str, ink: Ink, points: Vec<(f64, f64)>) -> Option<Curve> {
     (points.len() > 1).then(|| Curve {
         name: name.to_owned(),
         ink,
@@ -263,7 +142,7 @@ fn curve(name: &str, ink: Ink, points: Vec<(f64, f64)>) -> Option<Curve> {
     })
 }
 
-fn chart(x: &str, y: &str, curves: Vec<Curve>) -> Chart {
+pub(super) fn chart(x: &str, y: &str, curves: Vec<Curve>) -> Chart {
     let scale = |label: &str| Scale {
         label: label.to_owned(),
         log: false,
@@ -272,31 +151,28 @@ fn chart(x: &str, y: &str, curves: Vec<Curve>) -> Chart {
         x: scale(x),
         y: scale(y),
         curves,
+        ..Curves::default()
     })
 }
 
-fn caption(draft: &Draft, flows: &[Flow]) -> String {
-    let seed = flows.first().map_or(0, |(row, _)| row.seed);
-    format!("Seed {seed}, {}.", draft.manifest.backend)
-}
-
-fn of(title: &str, scene: &str) -> String {
+pub(super) fn of(title: &str, scene: &str) -> String {
     match scene {
         "" => title.to_owned(),
         scene => format!("{title}, {scene}"),
     }
 }
 
-fn capital(text: &str) -> String {
+pub(super) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// Every so many of a distribution's points: it rises all the same.
-fn thin(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    const MOST: usize = 400;
-    let every = points.len().div_ceil(MOST).max(1);
-    let last = points.last().copied();
-    points.into_iter().step_by(every).chain(last).collect()
+/// Which run it is, and what of it is not to be seen.
+fn caption(draft: &Draft, seed: u64, flows: usize) -> String {
+    let run = format!("Seed {seed}, {}.", draft.manifest.backend);
+    match flows {
+        0..=FLOWS => run,
+        _ => format!("{run} The first {FLOWS} of {flows} flows; the rest is in the series."),
+    }
 }

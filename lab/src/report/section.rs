@@ -7,10 +7,10 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::palette::Palette;
-use super::plot::{Chart, Figure};
 use super::{bars, distribution, scenes, thesis, words};
-use crate::results::{labels, Manifest, Results, Table};
+use crate::plot::palette::Palette;
+use crate::plot::{Chart, Figure};
+use crate::results::{labels, Manifest, Results, Row, Table};
 
 /// A plan's part of the report.
 pub(super) struct Section {
@@ -22,6 +22,8 @@ pub(super) struct Section {
     pub(super) distributions: Vec<Figure>,
     pub(super) scenes: scenes::Scenes,
     pub(super) thesis: Option<thesis::Thesis>,
+    /// The runs whose qlogs are there: what a run is, and its key.
+    pub(super) traces: Vec<(String, String)>,
     /// How many flows ended before their time.
     pub(super) failures: usize,
 }
@@ -124,6 +126,7 @@ impl Section {
             distributions: distribution::figures(&draft, results),
             scenes: scenes::Scenes::new(&draft, results, series)?,
             thesis: thesis::Thesis::new(&draft, results),
+            traces: traces(results),
             failures: rows.iter().filter(|row| row.failure.is_some()).count(),
             metrics,
             manifest: manifest.clone(),
@@ -138,6 +141,18 @@ impl Section {
             .chain(thesis)
             .chain(self.scenes.figures())
     }
+}
+
+/// All runs of a plan that keeps their qlogs.
+fn traces(results: &Results) -> Vec<(String, String)> {
+    let Results { manifest, rows } = results;
+    let rows = rows.iter().filter(|row| manifest.qlog && row.flow == 0);
+    let run = |row: &Row| {
+        let labels = labels(manifest, row).into_iter().map(|(_, label)| label);
+        let words = labels.chain([row.controller.clone(), format!("seed {}", row.seed)]);
+        (words.collect::<Vec<_>>().join(", "), row.key.clone())
+    };
+    rows.map(run).collect()
 }
 
 /// What cases have set, beside the axes: a line of a table says it.

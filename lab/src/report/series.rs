@@ -4,6 +4,11 @@ use std::path::Path;
 
 use anyhow::{ensure, Context, Result};
 
+use crate::plot::thinned;
+
+/// Into so many parts a flow's time is divided, each with a few points.
+const PARTS: usize = 150;
+
 /// A flow over time. All columns have the same length; a `None` is where there
 /// was no such thing at the moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,10 +19,31 @@ pub(super) struct Series {
 }
 
 impl Series {
+    /// A part of the time.
+    pub(super) fn between(&self, (from, to): (f64, f64)) -> Series {
+        let inside: Vec<bool> = self
+            .time
+            .iter()
+            .map(|it| (from..=to).contains(it))
+            .collect();
+        fn part<T: Copy>(values: &[T], inside: &[bool]) -> Vec<T> {
+            let values = values.iter().zip(inside);
+            values.filter(|(_, it)| **it).map(|(it, _)| *it).collect()
+        }
+        let columns = self.columns.iter();
+        Series {
+            time: part(&self.time, &inside),
+            columns: columns
+                .map(|(name, values)| (name.clone(), part(values, &inside)))
+                .collect(),
+        }
+    }
+
     /// The points of a column, each times `factor`, thinned out.
     pub(super) fn points(&self, column: &str, factor: f64) -> Vec<(f64, f64)> {
         let points = self.column(column);
-        thinned(points.map(|(time, value)| (time, value * factor)).collect())
+        let points = points.map(|(time, value)| (time, value * factor));
+        thinned(points.collect(), PARTS)
     }
 
     /// What is in a column.
@@ -54,26 +80,6 @@ impl Series {
         let points = self.time.iter().zip(values);
         points.filter_map(|(time, value)| Some((*time, (*value)?)))
     }
-}
-
-/// More points than a plot has room for: of each part of the time the lowest
-/// and the highest stay, in their order.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    const PARTS: usize = 300;
-    if points.len() <= 2 * PARTS {
-        return points;
-    }
-    let parts = points.chunks(points.len().div_ceil(PARTS));
-    let extremes = parts.flat_map(|part| {
-        let by = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
-        let low = part.iter().min_by(by).copied();
-        let high = part.iter().max_by(by).copied();
-        let mut both: Vec<(f64, f64)> = low.into_iter().chain(high).collect();
-        both.sort_by(|a, b| a.0.total_cmp(&b.0));
-        both.dedup();
-        both
-    });
-    extremes.collect()
 }
 
 /// The flows of a run, in their order.
@@ -154,6 +160,11 @@ mod tests {
             flows[0].growth("body_bytes", 2, 8.0),
             [(1.5, 4000.0), (2.5, 8000.0)]
         );
+        let part = flows[0].between((1.5, 3.0));
+        assert_eq!(
+            part.points("body_bytes", 1.0),
+            [(2.0, 500.0), (3.0, 1500.0)]
+        );
         assert_eq!(flows[0].points("rtt_ms", 1.0), []);
         assert_eq!(flows[1].values("cwnd_bytes"), [7.0]);
     }
@@ -165,16 +176,5 @@ mod tests {
         assert!(error("flow,seconds\n0,soon\n").contains("line 2: `seconds` is `soon`"));
         assert!(error("flow,seconds\n3,1\n").contains("out of order"));
         assert!(error("flow,seconds\n0\n").contains("run.csv"));
-    }
-
-    #[test]
-    fn what_is_thinned_out_keeps_its_extremes() {
-        let mut points: Vec<(f64, f64)> = (0..5000).map(|n| (f64::from(n), 1.0)).collect();
-        points[1234].1 = 9.0;
-        points[4321].1 = -9.0;
-        let thin = thinned(points.clone());
-        assert!(thin.len() <= 600);
-        assert!(thin.contains(&points[1234]) && thin.contains(&points[4321]));
-        assert!(thin.windows(2).all(|pair| pair[0].0 < pair[1].0));
     }
 }

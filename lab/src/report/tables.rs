@@ -3,9 +3,9 @@
 use maud::{html, Markup};
 
 use super::page::controller;
-use super::palette::Palette;
 use super::section::{Section, Shown};
 use super::words;
+use crate::plot::palette::Palette;
 use crate::results::{metric as known, order, Line, Order, Sense, Summary};
 
 /// A metric's means: a line for each case and place on the axes, a column for

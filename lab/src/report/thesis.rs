@@ -1,10 +1,10 @@
 //! The thesis's tables: what was printed beside what was measured, and whether
 //! the order of the controllers holds.
 
-use super::palette::MUTED;
-use super::plot::{Chart, Figure, Form, Group, Mark, Rows, Scale, Series};
 use super::section::Draft;
-use crate::results::{order, ratio, Estimate, Line, Order, Results, Summary, Table};
+use crate::plot::palette::MUTED;
+use crate::plot::{Chart, Figure, Form, Group, Mark, Rows, Scale, Series};
+use crate::results::{order, ratio, Estimate, Exception, Line, Order, Results, Summary, Table};
 
 /// The printed columns, and the controllers that are these here.
 const PRINTED: [(&str, &str); 3] = [
@@ -59,6 +59,8 @@ pub(super) struct Verdict {
     pub(super) ratio: Option<Estimate>,
     /// Of both sides, the means of [`CIRCUMSTANCES`].
     pub(super) circumstances: Vec<(&'static str, [Option<f64>; 2])>,
+    /// Why it is reversed, where the plan says so.
+    pub(super) because: Option<String>,
 }
 
 impl Row {
@@ -78,9 +80,10 @@ impl Thesis {
         let metric = results.manifest.metrics.first()?;
         let table = Table::new(results, metric);
         let circumstances = CIRCUMSTANCES.map(|name| (name, Table::new(results, name)));
+        let exceptions = &results.manifest.exceptions;
         let mut readings: Vec<Reading> = Vec::new();
         for (number, line) in table.lines.iter().enumerate() {
-            let Some(row) = row(&table, &circumstances, number) else {
+            let Some(row) = row(&table, &circumstances, exceptions, number) else {
                 continue;
             };
             let reading = reading(line);
@@ -116,7 +119,12 @@ fn reading(line: &Line) -> String {
     others.join(", ")
 }
 
-fn row(table: &Table, circumstances: &[(&'static str, Table); 3], number: usize) -> Option<Row> {
+fn row(
+    table: &Table,
+    circumstances: &[(&'static str, Table); 3],
+    exceptions: &[Exception],
+    number: usize,
+) -> Option<Row> {
     let line = &table.lines[number];
     let printed = |(column, _): (&str, &str)| {
         let mut references = line.references.iter();
@@ -135,6 +143,10 @@ fn row(table: &Table, circumstances: &[(&'static str, Table); 3], number: usize)
             order: order(&a, &b),
             ratio: ratio(&a, &b),
             circumstances: circumstances.iter().map(both).collect(),
+            because: exceptions
+                .iter()
+                .find(|it| it.covers(pair.0, &line.labels, Some(pair.1)))
+                .map(|it| it.because.clone()),
         })
     });
     let case = line.labels.iter().find(|(axis, _)| axis == "case");

@@ -84,7 +84,7 @@ fn side_by_side(section: &Section, thesis: &Thesis, reading: &Reading) -> Markup
                     tr {
                         th rowspan="2" { "row" }
                         @for name in names { th.l rowspan="2" { (name) } }
-                        th colspan="3" { "printed, MB of 400-byte packets" }
+                        th colspan="3" { "printed, MB" }
                         th colspan="3" { "measured, " (words::title(&thesis.metric)) }
                         th colspan="2" { "PETRA / TCPW" }
                         th colspan="2" { "PETRA / NewReno" }
@@ -122,9 +122,11 @@ fn plain(metric: &str, summary: &Option<Summary>) -> String {
 /// A row with the plan that it is in.
 type Placed<'a> = (&'a Section, &'a Row);
 
-/// Over all tables of the thesis: how often the order holds, and where it does
-/// not. Nothing where there are none.
-pub(super) fn summary(sections: &[Section]) -> Markup {
+/// An order of a row, with both.
+type Judged<'a> = (&'a Section, &'a Row, &'a Verdict);
+
+/// The rows of all tables of the thesis, by their reading.
+pub(super) fn placed(sections: &[Section]) -> Vec<(&str, Vec<Placed<'_>>)> {
     let mut readings: Vec<(&str, Vec<Placed>)> = Vec::new();
     for section in sections {
         for reading in section.thesis.iter().flat_map(|thesis| &thesis.readings) {
@@ -135,6 +137,39 @@ pub(super) fn summary(sections: &[Section]) -> Markup {
             }
         }
     }
+    readings
+}
+
+fn verdicts<'a>(rows: &'a [Placed]) -> impl Iterator<Item = Judged<'a>> {
+    rows.iter()
+        .flat_map(|(section, row)| row.orders.iter().map(|it| (*section, *row, it)))
+}
+
+/// In how many rows each order holds, is undecided, and is reversed.
+pub(super) fn counted(rows: &[Placed]) -> Vec<((&'static str, &'static str), [usize; 3])> {
+    let there = |pair: &(&str, &str)| verdicts(rows).any(|it| it.2.pair == *pair);
+    let count = |pair, order| {
+        let of = |(_, _, it): &Judged| it.pair == pair && it.order == order;
+        verdicts(rows).filter(of).count()
+    };
+    let counts = |pair| {
+        let orders = [Order::Above, Order::Undecided, Order::Below];
+        (pair, orders.map(|order| count(pair, order)))
+    };
+    ORDERS.into_iter().filter(there).map(counts).collect()
+}
+
+/// The orders that are reversed.
+pub(super) fn reversed<'a>(rows: &'a [Placed]) -> Vec<Judged<'a>> {
+    verdicts(rows)
+        .filter(|(_, _, it)| it.order == Order::Below)
+        .collect()
+}
+
+/// Over all tables of the thesis: how often the order holds, and where it does
+/// not. Nothing where there are none.
+pub(super) fn summary(sections: &[Section]) -> Markup {
+    let readings = placed(sections);
     html! {
         @if !readings.is_empty() {
             section id="thesis" {
@@ -154,24 +189,13 @@ pub(super) fn summary(sections: &[Section]) -> Markup {
     }
 }
 
-fn verdicts<'a>(rows: &'a [Placed]) -> impl Iterator<Item = (&'a Section, &'a Row, &'a Verdict)> {
-    rows.iter()
-        .flat_map(|(section, row)| row.orders.iter().map(|it| (*section, *row, it)))
-}
-
 fn counts(rows: &[Placed]) -> Markup {
-    let count = |pair, order| {
-        let of = |(_, _, it): &(&Section, &Row, &Verdict)| it.pair == pair && it.order == order;
-        verdicts(rows).filter(of).count()
-    };
     html! {
         div.scroll {
             table {
                 thead { tr { th { "above" } th { "holds" } th { "undecided" } th { "reversed" } } }
                 tbody {
-                    @for pair in ORDERS.into_iter().filter(|pair| verdicts(rows).any(|it| it.2.pair == *pair)) {
-                        @let [holds, open, reversed] =
-                            [Order::Above, Order::Undecided, Order::Below].map(|order| count(pair, order));
+                    @for (pair, [holds, open, reversed]) in counted(rows) {
                         tr {
                             th { (pair.0) " over " (pair.1) }
                             td { span.good { (holds) } }
@@ -187,9 +211,7 @@ fn counts(rows: &[Placed]) -> Markup {
 
 /// Every row that has an order reversed, with what may explain it.
 fn exceptions(rows: &[Placed]) -> Markup {
-    let reversed: Vec<_> = verdicts(rows)
-        .filter(|(_, _, it)| it.order == Order::Below)
-        .collect();
+    let reversed = reversed(rows);
     let heads = reversed
         .first()
         .map_or(&[][..], |(_, _, it)| &it.circumstances);
@@ -205,6 +227,7 @@ fn exceptions(rows: &[Placed]) -> Markup {
                             tr {
                                 th { "row" } th.l { "reversed" } th { "ratio" }
                                 @for (name, _) in heads { th.w { (words::title(name)) } }
+                                th.l { "cause" }
                             }
                         }
                         tbody {
@@ -216,6 +239,7 @@ fn exceptions(rows: &[Placed]) -> Markup {
                                     @for (name, both) in &verdict.circumstances {
                                         td { (against(name, both)) }
                                     }
+                                    td.why { (verdict.because.as_deref().unwrap_or("not known")) }
                                 }
                             }
                         }
@@ -227,7 +251,7 @@ fn exceptions(rows: &[Placed]) -> Markup {
 }
 
 /// `0.987 | 0.991`: of the one and of the other.
-fn against(name: &str, both: &[Option<f64>; 2]) -> String {
+pub(super) fn against(name: &str, both: &[Option<f64>; 2]) -> String {
     let digits = words::digits(name);
     let text = |value: &Option<f64>| value.map_or("–".to_owned(), |it| format!("{it:.digits$}"));
     both.iter().map(text).collect::<Vec<_>>().join(" | ")

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::{Exception, Frames};
+
 /// A plan's results, but for the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -33,8 +35,17 @@ pub struct Manifest {
     pub controllers: Vec<String>,
     /// Whether `series/KEY.csv` has each run's flows over time.
     pub series: bool,
+    /// The parts of the run that pictures show; `None` shows all of it.
+    #[serde(default)]
+    pub frames: Option<Frames>,
+    /// Whether `qlog/KEY` has each run's qlogs.
+    #[serde(default)]
+    pub qlog: bool,
     /// What was expected, and what came of it.
     pub verdicts: Vec<Verdict>,
+    /// Where it was known not to hold, and why.
+    #[serde(default)]
+    pub exceptions: Vec<Exception>,
 }
 
 /// A direction of a sweep.
@@ -110,7 +121,7 @@ pub struct Verdict {
     pub expected: String,
     /// The metric that was compared.
     pub metric: String,
-    /// Whether it held wherever it was to hold.
+    /// Whether it held wherever it was to hold, known exceptions aside.
     pub holds: bool,
     /// Each comparison that was made.
     pub comparisons: Vec<Comparison>,
@@ -129,6 +140,9 @@ pub struct Comparison {
     pub tolerance: f64,
     /// Whether it was as expected.
     pub holds: bool,
+    /// Why it is not, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
 }
 
 #[cfg(test)]

@@ -12,7 +12,10 @@
 //! came out. [`ResultSet::read`] reads a folder of them back.
 
 mod csv;
+mod effect;
+mod exception;
 mod file;
+mod frames;
 mod manifest;
 mod metrics;
 mod parquet;
@@ -23,7 +26,10 @@ mod table;
 mod welch;
 
 pub use csv::{read_csv, write_csv};
+pub use effect::{effects, switches, Effect, Effects};
+pub use exception::Exception;
 pub use file::write_whole;
+pub use frames::Frames;
 pub use manifest::{Axis, Comparison, Manifest, Verdict, Versions};
 pub(crate) use metrics::figures;
 pub use metrics::{metric, Figures, Metric, Sense, METRICS};

@@ -23,6 +23,11 @@ pub struct Flow {
     /// Whether quiche's CUBIC undoes a reduction for losses alone that proved
     /// spurious, as RFC 9438 4.9 has it.
     pub cubic_spurious_undo: bool,
+    /// Bytes that the client takes at most before it has read them: its
+    /// flow-control window for a stream. `None` is more than the path can fill.
+    /// That of the connection stays large: it is opened at other times, and a
+    /// sender that fills what both leave sends runts.
+    pub receive_window: Option<u64>,
     /// When the client connects.
     pub start: Duration,
     /// When the client goes away; `None` stays to the end.
@@ -71,6 +76,9 @@ pub struct Web {
     pub think: Duration,
 }
 
+/// The least receive window: less than two datagrams would stall on delayed ACKs.
+const LEAST_WINDOW: u64 = 3_000;
+
 impl Flow {
     /// An endless download from the beginning on.
     pub fn new(cc: &str) -> Self {
@@ -78,6 +86,7 @@ impl Flow {
             cc: cc.to_owned(),
             silly_window_avoidance: None,
             cubic_spurious_undo: false,
+            receive_window: None,
             start: Duration::ZERO,
             stop: None,
             delay: Duration::ZERO,
@@ -96,6 +105,12 @@ impl Flow {
                 links.saturating_sub(1)
             );
         }
+        ensure!(
+            self.receive_window
+                .is_none_or(|bytes| bytes >= LEAST_WINDOW),
+            "a receive window of {} bytes; it is {LEAST_WINDOW} at least",
+            self.receive_window.unwrap_or_default()
+        );
         match self.traffic {
             Traffic::Bulk => (),
             Traffic::Size(size) => ensure!(size > 0, "a size of 0; it is at least 1 byte"),
@@ -138,6 +153,12 @@ struct Written {
     silly_window_avoidance: Option<bool>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     cubic_spurious_undo: bool,
+    #[serde(
+        with = "Maybe::<Size>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    receive_window: Option<u64>,
     #[serde(with = "Text::<Time>", default)]
     start: Duration,
     #[serde(
@@ -193,6 +214,7 @@ impl TryFrom<Written> for Flow {
             cc: written.cc,
             silly_window_avoidance: written.silly_window_avoidance,
             cubic_spurious_undo: written.cubic_spurious_undo,
+            receive_window: written.receive_window,
             start: written.start,
             stop: written.stop,
             delay: written.delay,
@@ -218,6 +240,7 @@ impl From<Flow> for Written {
             cc: flow.cc,
             silly_window_avoidance: flow.silly_window_avoidance,
             cubic_spurious_undo: flow.cubic_spurious_undo,
+            receive_window: flow.receive_window,
             start: flow.start,
             stop: flow.stop,
             delay: flow.delay,
@@ -257,6 +280,9 @@ mod tests {
         ] {
             assert!(read(text).unwrap_err().contains("`on` with `off`"));
         }
+        let narrow = read(r#"{"cc": "reno", "receive_window": "20kB"}"#).unwrap();
+        assert_eq!(narrow.receive_window, Some(20_000));
+        assert_eq!(read(&serde_json::to_string(&narrow).unwrap()), Ok(narrow));
         assert!(read(r#"{"cc": "reno", "rtt": "1s"}"#)
             .unwrap_err()
             .contains("`delay`"));

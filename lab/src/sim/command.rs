@@ -60,7 +60,7 @@ pub struct Sim {
     /// Print every run as JSON.
     #[arg(long)]
     json: bool,
-    /// Write each server's qlog into this folder.
+    /// Write the qlogs of both ends of each flow into this folder.
     #[arg(long, value_name = "FOLDER")]
     qlog: Option<PathBuf>,
     /// Write each flow's window, RTT, body and queue over time to this file.

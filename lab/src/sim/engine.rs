@@ -5,24 +5,17 @@ use anyhow::Result;
 use super::agenda::Agenda;
 use super::channel::Nanos;
 use super::cross::Crossing;
-use super::download::Download;
-use super::endpoint::{Application, Endpoint};
 use super::meter::Meter;
-use super::metrics::{CrossReport, FlowReport, LinkReport, Outcome, Report, Sample};
+use super::metrics::{CrossReport, FlowReport, LinkReport, Outcome, Report};
 use super::path::{Cargo, Path};
 use super::pool::Pool;
-use super::qlog::Qlog;
+use super::running::{RunningFlow, Seen};
 use super::supply::Supply;
 use super::tls;
-use super::upload::Upload;
-use super::world::{nanos, Address, End, Event, Happening, Side, World};
+use super::world::{nanos, Address, Event, Happening, Side, World};
 use crate::clock::VirtualClock;
-use crate::entropy::{self, Seed};
-use crate::scenario::{Flow, Pacing, Scenario};
-
-/// The generator of a flow's client is this and the flow's number; those of the
-/// links have the numbers from 1 on.
-const CLIENTS: u64 = 1 << 32;
+use crate::entropy::Seed;
+use crate::scenario::Scenario;
 
 /// Runs `scenario` to its end.
 ///
@@ -52,41 +45,11 @@ struct Engine<'a> {
     flows: Vec<RunningFlow<'a>>,
 }
 
-struct RunningFlow<'a> {
-    flow: &'a Flow,
-    server_config: quiche::Config,
-    /// `None` until the flow starts.
-    connection: Option<Connection>,
-    /// When its ends went away.
-    stopped: Option<Nanos>,
-    samples: Vec<Sample>,
-}
-
-struct Connection {
-    client: End,
-    server: End,
-    qlog: Option<Qlog>,
-}
-
-impl Connection {
-    fn download(&self) -> &Download {
-        let download = self.client.endpoint.download();
-        download.expect("the client downloads")
-    }
-}
-
 impl<'a> Engine<'a> {
     fn new(scenario: &'a Scenario, clock: &'a VirtualClock, seed: &'a Seed) -> Result<Self> {
         let path = Path::new(scenario)?;
-        let flows = scenario.flows.iter().map(|flow| {
-            Ok(RunningFlow {
-                flow,
-                server_config: tls::server(scenario, flow, &path)?,
-                connection: None,
-                stopped: None,
-                samples: Vec::new(),
-            })
-        });
+        let running = |flow| Ok(RunningFlow::new(flow, tls::server(scenario, flow, &path)?));
+        let flows = scenario.flows.iter().map(running);
         Ok(Engine {
             scenario,
             seed,
@@ -134,46 +97,11 @@ impl<'a> Engine<'a> {
 
     fn start(&mut self, index: u32) -> Result<()> {
         let running = &mut self.flows[index as usize];
-        let client = Address {
-            flow: index,
-            side: Side::Client,
-        };
-        let server = client.peer();
-        let (local, remote) = (client.socket(), server.socket());
         let mut ids = [[0; quiche::MAX_CONN_ID_LEN]; 2];
         ids.iter_mut().for_each(|id| self.seed.fill(id));
-        let [client_id, server_id] = ids.map(|id| quiche::ConnectionId::from_vec(id.to_vec()));
-
-        let mut config = tls::client(self.scenario, running.flow, &self.world.path)?;
-        let conn = quiche::connect(
-            Some(tls::SERVER_NAME),
-            &client_id,
-            local,
-            remote,
-            &mut config,
-        )?;
-        let random = entropy::generator(self.scenario.seed, CLIENTS + u64::from(index));
-        let download = Application::Download(Download::new(running.flow.traffic, random));
-        let mut client = End::new(client, Endpoint::new(conn, download, Pacing::Off));
-
-        let config = &mut running.server_config;
-        let mut conn = quiche::accept(&server_id, None, remote, local, config)?;
-        let qlog = match &self.scenario.qlog {
-            Some(folder) => {
-                let name = qlog_name(index, &running.flow.cc, self.scenario.seed);
-                Some(Qlog::start(&mut conn, folder, &name)?)
-            }
-            None => None,
-        };
-        let upload = Application::Upload(Upload::default());
-        let server = End::new(server, Endpoint::new(conn, upload, self.scenario.pacing));
-
-        self.world.turn(&mut client)?;
-        running.connection = Some(Connection {
-            client,
-            server,
-            qlog,
-        });
+        let mut connection = running.connect(self.scenario, index, ids, &self.world.path)?;
+        self.world.turn(&mut connection.client)?;
+        running.connection = Some(connection);
         Ok(())
     }
 
@@ -225,27 +153,9 @@ impl<'a> Engine<'a> {
             .map(|channel| channel.queueing_delay(now))
             .collect();
         for (index, flow) in (0..).zip(&mut self.flows) {
-            let Some(connection) = flow.connection.as_ref().filter(|_| flow.stopped.is_none())
-            else {
-                continue;
-            };
-            let Some(stats) = connection.server.endpoint.conn().path_stats().next() else {
-                continue;
-            };
-            let download = connection.download();
-            if download.is_done() {
-                continue;
-            }
             let links = self.world.path.links(index);
-            flow.samples.push(Sample {
+            flow.sample(Seen {
                 time: now as f64 / 1e9,
-                cwnd: stats.cwnd,
-                ssthresh: stats.ssthresh,
-                in_flight: stats.bytes_in_flight,
-                pacing_rate: stats.pacing_rate.map(|rate| rate.saturating_mul(8)),
-                estimate: stats.max_bandwidth.map(|rate| rate.saturating_mul(8)),
-                rtt: stats.rtt.as_secs_f64() * 1e3,
-                body_bytes: download.received,
                 queue: queues[links.clone()].iter().sum::<Nanos>() as f64 / 1e6,
                 capacity: self.supply.narrowest(links, before, now),
             });
@@ -262,31 +172,25 @@ impl<'a> Engine<'a> {
             let Some(connection) = running.connection else {
                 continue;
             };
-            let download = connection.download();
-            let finished = download.finished.map(|at| self.world.clock.nanos(at));
+            let finished = connection.finished(self.world.clock);
             let (from, to) = (
                 nanos(running.flow.start),
                 finished.or(running.stopped).unwrap_or(end),
             );
-            let server = &connection.server.endpoint;
-            let failure = server.failure().or(connection.client.endpoint.failure());
             let links = self.world.path.links(index);
+            let meter = std::mem::take(&mut self.world.meters[index as usize]);
             flows.push(FlowReport::new(Outcome {
                 flow: running.flow,
                 active: to - from,
-                body_bytes: download.received,
-                objects: &download.objects,
+                body_bytes: connection.download().received,
+                objects: &connection.download().objects,
                 limit: self.supply.goodput_limit(links, from, to),
-                server: server.conn(),
-                meter: std::mem::take(&mut self.world.meters[index as usize]),
-                // What becomes of a connection that has done its work does not
-                // matter.
-                failure: failure.filter(|_| !download.is_done()),
+                server: connection.server.endpoint.conn(),
+                meter,
+                failure: connection.failure(),
                 samples: running.samples,
             }));
-            // The last events are written when the connection is dropped.
-            drop(connection.server.endpoint);
-            connection.qlog.map_or(Ok(()), Qlog::finish)?;
+            connection.close()?;
         }
         let links = self.world.path.down().enumerate().map(|(index, channel)| {
             let bytes = channel.carried(end);
@@ -308,17 +212,4 @@ impl<'a> Engine<'a> {
             cross.collect(),
         ))
     }
-}
-
-/// A file name that tells flow, controller and seed.
-fn qlog_name(flow: u32, cc: &str, seed: u64) -> String {
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || "-_=.".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    let cc: String = cc.chars().map(plain).collect();
-    format!("server-{flow}-{cc}-seed{seed}.sqlog")
 }

@@ -27,6 +27,7 @@ mod output;
 mod path;
 mod pool;
 mod qlog;
+mod running;
 mod supply;
 mod tls;
 mod upload;

@@ -1,4 +1,4 @@
-//! A server's qlog in a file, and whether it is all there.
+//! An endpoint's qlog in a file, and whether it is all there.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result};
 use petra_qlog::Live;
 
-/// The qlog of one connection, with the copy for qvis beside it. quiche writes
+/// The qlog of one end of a connection, with the copy for qvis beside it. quiche writes
 /// it and ignores errors, so they are kept here.
 pub(super) struct Qlog {
     path: PathBuf,
@@ -16,14 +16,19 @@ pub(super) struct Qlog {
 }
 
 impl Qlog {
-    /// Has `conn` write all its events to the file `name` in `folder`, which is
-    /// made if need be.
+    /// Has `conn`, a `side` of a connection, write all its events to the file
+    /// `name` in `folder`, which is made if need be.
     ///
     /// # Errors
     ///
     /// When the folder or the file cannot be made.
-    pub(super) fn start(conn: &mut quiche::Connection, folder: &Path, name: &str) -> Result<Self> {
-        let path = folder.join(name);
+    pub(super) fn start(
+        conn: &mut quiche::Connection,
+        folder: &Path,
+        side: &str,
+        name: String,
+    ) -> Result<Self> {
+        let path = folder.join(&name);
         let create = |path: &Path| {
             fs::create_dir_all(folder)
                 .and_then(|()| File::create(path))
@@ -37,8 +42,8 @@ impl Qlog {
         };
         conn.set_qlog_with_level(
             Box::new(writer),
-            name.to_owned(),
-            "a server in petra-lab's simulator".to_owned(),
+            name,
+            format!("a {side} in petra-lab's simulator"),
             quiche::QlogLevel::Extra,
         );
         Ok(Qlog { path, failure })

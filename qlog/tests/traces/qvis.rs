@@ -60,6 +60,26 @@ fn inferred_losses_are_the_real_ones() {
     assert_eq!(Contents::of(&copy).lost, Contents::of(&raw()).lost);
 }
 
+/// quiche's recovery gives a lost 0-RTT packet as one with 1-RTT, and qvis looks
+/// for the packet by its type.
+#[test]
+fn a_lost_packet_is_called_what_it_was_sent_as() {
+    let (kind, number) = Contents::of(&raw()).lost[0].clone();
+    assert_eq!(kind, "1RTT");
+    let sent = |kind| format!("\"packet_type\":\"{kind}\",\"packet_number\":{number}}}");
+    let early = |trace: String| -> String {
+        let early = |record: &str| match record.contains(":packet_sent\"") {
+            true => record.replace(&sent("1RTT"), &sent("0RTT")),
+            false => record.to_owned(),
+        };
+        trace.split_inclusive('\n').map(early).collect()
+    };
+    for trace in [raw(), stock()] {
+        let (copy, _) = copy(&early(trace), &Detail::All).unwrap();
+        assert_eq!(Contents::of(&copy).lost[0], ("0RTT".to_owned(), number));
+    }
+}
+
 /// Without the counter there are RFC 9002's thresholds, which quiche's differ
 /// from once packets have been reordered.
 #[test]
@@ -112,7 +132,7 @@ fn a_truncated_trace_is_used_up_to_where_it_is_whole() {
     let cut = &raw[..raw.len() / 2];
     let records = cut.matches('\u{1e}').count() as u64;
     let (copy, summary) = copy(cut, &Detail::All).unwrap();
-    assert_eq!(summary.truncated, Some(records));
+    assert_eq!(summary.end.truncated, Some(records));
     assert_eq!(summary.events, records - 2);
     assert!(check(copy.as_bytes()).is_ok());
 }

@@ -23,7 +23,7 @@ fn the_figures_are_those_of_the_trace() {
     let goodput = stats.sent.goodput_bps.unwrap();
     assert!((1.5e6..3e6).contains(&goodput), "{goodput}");
     assert!(stats.window_bytes.unwrap().p5 >= 13_500.0);
-    assert_eq!(stats.truncated, None);
+    assert_eq!(stats.end.truncated, None);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use anyhow::{ensure, Result};
-use petra_qlog::{Event, Fields, Kind, Trace};
+use petra_qlog::{End, Event, Fields, Kind, Trace};
 
 /// A value over time: seconds, and the value in the unit of its panel.
 pub(crate) type Points = Vec<(f64, f64)>;
@@ -49,12 +49,12 @@ struct State {
 }
 
 impl Curves {
-    /// Reads a trace, raw or for qvis.
+    /// Reads a trace, raw or for qvis, as far as it goes.
     ///
     /// # Errors
     ///
     /// When it is broken before its last record, or has no congestion window.
-    pub(crate) fn read(name: &str, input: impl Read) -> Result<Self> {
+    pub(crate) fn read(name: &str, input: impl Read) -> Result<(Self, End)> {
         let mut trace = Trace::open(input)?;
         let mut curves = Curves {
             name: name.to_owned(),
@@ -72,7 +72,7 @@ impl Curves {
         if state.reductions.is_none() {
             curves.reductions = drops(&curves.window);
         }
-        Ok(curves)
+        Ok((curves, trace.end()))
     }
 
     fn event(&mut self, event: &Event, state: &mut State) -> Result<()> {
@@ -146,45 +146,4 @@ fn drops(window: &[(f64, f64)]) -> Vec<(f64, f64, String)> {
         .filter(|pair| pair[1].1 < pair[0].1 * 0.99)
         .map(|pair| (pair[1].0, pair[1].1, String::new()))
         .collect()
-}
-
-/// At most two points for each of so many columns, the least and the largest of
-/// the column, so that a long trace is drawn as fast as a short one and looks
-/// the same.
-pub(crate) fn thin_out(points: &[(f64, f64)], columns: usize) -> Points {
-    let (Some(first), Some(last)) = (points.first(), points.last()) else {
-        return Points::new();
-    };
-    if points.len() <= 2 * columns || last.0 <= first.0 {
-        return points.to_vec();
-    }
-    let column = |time: f64| ((time - first.0) / (last.0 - first.0) * columns as f64) as usize;
-    points
-        .chunk_by(|one, next| column(one.0) == column(next.0))
-        .flat_map(|chunk| {
-            let by_value = |one: &&(f64, f64), next: &&(f64, f64)| one.1.total_cmp(&next.1);
-            let least = *chunk.iter().min_by(by_value).expect("no chunk is empty");
-            let largest = *chunk.iter().max_by(by_value).expect("no chunk is empty");
-            match least.0 <= largest.0 {
-                true => [least, largest],
-                false => [largest, least],
-            }
-        })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extremes_survive_thinning_and_times_stay_in_order() {
-        let mut points: Points = (0..10_000).map(|i| (f64::from(i), 1.0)).collect();
-        points[5_003].1 = 9.0;
-        points[7_001].1 = -3.0;
-        let thin = thin_out(&points, 100);
-        assert!(thin.len() <= 202);
-        assert!(thin.contains(&(5_003.0, 9.0)) && thin.contains(&(7_001.0, -3.0)));
-        assert!(thin.windows(2).all(|pair| pair[0].0 <= pair[1].0));
-    }
 }

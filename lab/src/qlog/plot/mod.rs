@@ -1,55 +1,69 @@
 //! Pictures of what moved the congestion window.
 
 mod curves;
-mod draw;
+mod figure;
 
-use std::io::Write as _;
+use std::env;
 use std::path::Path;
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, Result};
+use maud::{html, PreEscaped};
 
 pub(super) use curves::Curves;
 
-use super::output::Output;
+use crate::plot::{png, svg, svg_file, Figure};
+use crate::report::document;
+use crate::results::write_whole;
 
-/// Width and height in pixels.
-const SIZE: (u32, u32) = (1600, 1200);
+/// A kind of picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Html,
+    Svg,
+    Png,
+}
 
-/// Draws traces over each other into an .html, .svg or .png file.
+impl Format {
+    /// By the ending of the name.
+    ///
+    /// # Errors
+    ///
+    /// Another one.
+    pub(super) fn of(target: &Path) -> Result<Self> {
+        match target.extension().and_then(|kind| kind.to_str()) {
+            Some("html") => Ok(Format::Html),
+            Some("svg") => Ok(Format::Svg),
+            Some("png") => Ok(Format::Png),
+            _ => bail!(
+                "{} is no picture that can be made; expected .html, .svg or .png",
+                target.display()
+            ),
+        }
+    }
+}
+
+/// Draws traces over each other into a file.
 ///
 /// # Errors
 ///
-/// Another kind of file, a trace with nothing to draw, and what cannot be
-/// written.
-pub(super) fn write(traces: &[Curves], target: &Path) -> Result<()> {
-    let kind = target.extension().and_then(|kind| kind.to_str());
-    let bytes = match kind {
-        Some("svg") => draw::svg(traces, SIZE)?.into_bytes(),
-        Some("png") => draw::png(traces, SIZE)?,
-        Some("html") => html(&draw::svg(traces, SIZE)?, traces).into_bytes(),
-        _ => bail!(
-            "{} is no picture that can be made; expected .html, .svg or .png",
-            target.display()
-        ),
+/// What cannot be drawn or written.
+pub(super) fn write(traces: &[Curves], format: Format, target: &Path) -> Result<()> {
+    let command: Vec<String> = env::args().collect();
+    let figure = figure::figure(traces, command.join(" "));
+    let bytes = match format {
+        Format::Html => page(&figure)?.into_bytes(),
+        Format::Svg => svg_file(&figure)?.into_bytes(),
+        Format::Png => png(&figure)?,
     };
-    let mut output = Output::beside(target)?;
-    let context = || format!("cannot write {}", target.display());
-    output.file().write_all(&bytes).with_context(context)?;
-    output.keep()
+    write_whole(target, |file| Ok(file.write_all(&bytes)?))
 }
 
 /// A page that needs nothing else.
-fn html(svg: &str, traces: &[Curves]) -> String {
-    let names: Vec<_> = traces.iter().map(|trace| escape(&trace.name)).collect();
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{}</title>\n\
-         <style>body {{ margin: 0 }} svg {{ width: 100%; height: auto }}</style>\n{svg}\n</html>\n",
-        names.join(", ")
-    )
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+fn page(figure: &Figure) -> Result<String> {
+    let main = html! {
+        h1 { (figure.title) }
+        (PreEscaped(svg(figure)?))
+        p.muted { (figure.caption) " Made by: " code { (figure.command) } }
+    };
+    Ok(document(&figure.title, &main))
 }

@@ -1,0 +1,52 @@
+//! How much a bottleneck's queue holds.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units;
+
+/// The size of a queue. What is left of the packet in transmission counts; an
+/// idle bottleneck takes any packet.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Queue {
+    /// In bytes of IP packets.
+    Bytes(u64),
+    /// In bandwidth-delay products: rate (the first one, or the mean of what
+    /// stands instead) times the sum of the path's delays in both directions.
+    Bdp(f64),
+}
+
+impl Queue {
+    /// The least that a queue in BDPs holds: an initial window of RFC 9002 7.2,
+    /// ten datagrams. The BDP of a short path is less than one datagram, and
+    /// no real queue is.
+    pub const LEAST: u64 = 10 * 1500;
+
+    /// The size in bytes behind a bottleneck of `rate` bits per second on a
+    /// path whose propagation delays sum up to `round_trip`.
+    pub fn bytes(self, rate: u64, round_trip: Duration) -> u64 {
+        match self {
+            Queue::Bytes(bytes) => bytes,
+            Queue::Bdp(multiple) => {
+                let bdp = rate as f64 / 8.0 * round_trip.as_secs_f64();
+                ((multiple * bdp).round() as u64).max(Self::LEAST)
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for Queue {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        units::parse_queue(&text)
+    }
+}
+
+impl From<Queue> for String {
+    fn from(queue: Queue) -> String {
+        units::format_queue(queue)
+    }
+}

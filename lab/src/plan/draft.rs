@@ -1,0 +1,170 @@
+//! A plan on its way from a tree to what there is to run.
+
+use serde::Deserialize;
+
+use super::axis::{axes, Axis};
+use super::case::{cases, Case};
+use super::exception::exceptions;
+use super::expect::{expectations, metric_name, Names};
+use super::fault::{Fault, Place};
+use super::path::Path;
+use super::read::SCENARIO;
+use super::scenario::Controllers;
+use super::seeds::seeds;
+use super::tree::{Entry, Node, Table, Value};
+use super::Plan;
+use crate::results;
+
+/// What a plan shows that does not say it.
+const METRICS: [&str; 5] = [
+    "goodput_mbps",
+    "share_of_limit",
+    "loss_percent",
+    "queue_mean_ms",
+    "rtt_mean_ms",
+];
+
+/// A plan whose points are still a tree, axes and cases.
+pub(super) struct Draft<'a> {
+    pub(super) root: &'a Table,
+    /// Of all that a run is.
+    pub(super) scenario: Node,
+    pub(super) controllers: Controllers,
+    pub(super) axes: Vec<Axis>,
+    pub(super) cases: Vec<Case>,
+    pub(super) seeds: Vec<u64>,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn read(root: &'a Table) -> Result<Self, Fault> {
+        let within = |key: &'static str| move |fault: Fault| fault.within(key);
+        let entries = root.entries.iter();
+        let part = |entry: &&Entry| SCENARIO.contains(&entry.key.as_str());
+        let scenario = Node {
+            place: Place {
+                file: 0,
+                start: 0,
+                end: 0,
+            },
+            value: Value::Table(Table {
+                entries: entries.filter(part).cloned().collect(),
+            }),
+        };
+        let table = |key: &'static str| match root.get(key) {
+            Some(node) => node.table().map(Some).map_err(within(key)),
+            None => Ok(None),
+        };
+        Ok(Draft {
+            root,
+            scenario,
+            controllers: Controllers::read(table("controllers")?).map_err(within("controllers"))?,
+            axes: table("sweep")?.map_or(Ok(Vec::new()), axes)?,
+            cases: root.get("case").map_or(Ok(Vec::new()), cases)?,
+            seeds: root
+                .get("seeds")
+                .map_or(Ok(vec![1]), seeds)
+                .map_err(within("seeds"))?,
+        })
+    }
+
+    pub(super) fn plan(self) -> Result<Plan, Fault> {
+        let points = self.points()?;
+        let flows = self.flows();
+        let axes: Vec<results::Axis> = self
+            .axes
+            .iter()
+            .map(|axis| described(axis, flows))
+            .collect();
+        let cases: Vec<String> = self.cases.iter().map(|case| case.name.clone()).collect();
+        let mut controllers = Vec::new();
+        for controller in points.iter().flat_map(|point| &point.controllers) {
+            if !controllers.contains(controller) {
+                controllers.push(controller.clone());
+            }
+        }
+        let names = Names {
+            controllers: &controllers,
+            cases: &cases,
+            axes: axes
+                .iter()
+                .map(|axis| {
+                    (
+                        axis.name.as_str(),
+                        axis.values.iter().map(String::as_str).collect(),
+                    )
+                })
+                .collect(),
+        };
+        let expectations = match self.root.get("expect") {
+            Some(node) => expectations(node, &names)?,
+            None => Vec::new(),
+        };
+        let exceptions = match self.root.get("exception") {
+            Some(node) => exceptions(node, &names)?,
+            None => Vec::new(),
+        };
+        let text = |key: &str| match self.root.get(key) {
+            Some(node) => Ok(node
+                .text()
+                .map_err(|fault| fault.within(key))?
+                .trim()
+                .to_owned()),
+            None => Ok(String::new()),
+        };
+        Ok(Plan {
+            name: String::new(),
+            title: text("title")?,
+            description: text("description")?,
+            backend: self.field("backend")?.unwrap_or_default(),
+            metrics: self.metrics()?,
+            series: self.field("series")?.unwrap_or_default(),
+            frames: self.field("frames")?,
+            qlog: self.field("qlog")?.unwrap_or_default(),
+            seeds: self.seeds,
+            axes,
+            cases,
+            controllers,
+            points,
+            expectations,
+            exceptions,
+        })
+    }
+
+    fn field<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>, Fault> {
+        let node = self.root.get(key);
+        let value = node.map(|node| T::deserialize(node).map_err(|fault| fault.within(key)));
+        value.transpose()
+    }
+
+    fn metrics(&self) -> Result<Vec<String>, Fault> {
+        let Some(node) = self.root.get("metrics") else {
+            return Ok(METRICS.map(str::to_owned).to_vec());
+        };
+        let names: Result<Vec<String>, Fault> = node
+            .list()
+            .and_then(|items| items.iter().map(metric_name).collect());
+        match names.map_err(|fault| fault.within("metrics"))? {
+            names if names.is_empty() => {
+                Err(node.unexpected("at least one metric").within("metrics"))
+            }
+            names => Ok(names),
+        }
+    }
+
+    /// How many flows are written down, for all that sweeps may do.
+    fn flows(&self) -> usize {
+        let flow = self.root.get("flow");
+        flow.and_then(|node| node.list().ok())
+            .map_or(1, <[Node]>::len)
+    }
+}
+
+fn described(axis: &Axis, flows: usize) -> results::Axis {
+    let paths = || axis.fields.iter().map(|(path, _)| path);
+    results::Axis {
+        name: axis.name.clone(),
+        fields: paths().map(Path::text).collect(),
+        values: axis.stops.iter().map(|stop| stop.label.clone()).collect(),
+        controllers: paths().all(|path| path.is_every_controller(flows)),
+    }
+}

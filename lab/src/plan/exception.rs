@@ -1,0 +1,60 @@
+//! Where a plan's expectations are known not to hold.
+
+use super::expect::Names;
+use super::fault::Fault;
+use super::tree::{Entry, Node, Value};
+use crate::results::Exception;
+
+/// Reads all `[[exception]]`.
+pub(super) fn exceptions(node: &Node, names: &Names) -> Result<Vec<Exception>, Fault> {
+    let items = node.list()?.iter().enumerate();
+    let read = |(number, node): (usize, &Node)| {
+        let exception = exception(node, names);
+        exception.map_err(|fault| fault.within(&number.to_string()).within("exception"))
+    };
+    items.map(read).collect()
+}
+
+fn exception(node: &Node, names: &Names) -> Result<Exception, Fault> {
+    let (mut controllers, mut labels) = (Vec::new(), Vec::new());
+    let (mut than, mut because) = (Vec::new(), None);
+    for entry in &node.table()?.entries {
+        let within = |fault: Fault| fault.within(&entry.key);
+        match entry.key.as_str() {
+            "of" => {
+                for entry in &entry.node.table().map_err(within)?.entries {
+                    let some = some_of(entry, &entry.key, names).map_err(within)?;
+                    match entry.key.as_str() {
+                        "controller" => controllers = some,
+                        axis => labels.push((axis.to_owned(), some)),
+                    }
+                }
+            }
+            "than" => than = some_of(entry, "controller", names).map_err(within)?,
+            "because" => because = Some(entry.node.text().map_err(within)?.to_owned()),
+            key => {
+                let message = format!("an exception has no `{key}`; it has of, than, because");
+                return Err(Fault::at(entry.key_place, message));
+            }
+        }
+    }
+    let missing = |what| move || Fault::at(node.place, format!("an exception without `{what}`"));
+    if controllers.is_empty() && labels.is_empty() {
+        return Err(missing("of")());
+    }
+    Ok(Exception {
+        controllers,
+        labels,
+        than,
+        because: because.ok_or_else(missing("because"))?,
+    })
+}
+
+/// One label of an axis, or a list of some.
+fn some_of(entry: &Entry, axis: &str, names: &Names) -> Result<Vec<String>, Fault> {
+    let label = |node: &Node| names.label(axis, entry.key_place, node);
+    match &entry.node.value {
+        Value::List(items) => items.iter().map(label).collect(),
+        _ => Ok(vec![label(&entry.node)?]),
+    }
+}

@@ -1,0 +1,120 @@
+//! What came of expectations.
+
+use super::{Expectation, Relation, Than, Tolerance};
+use crate::results::{Comparison, Exception, Line, Results, Summary, Table, Verdict};
+
+impl Expectation {
+    /// Compares what there is to compare. What does not hold for a reason that
+    /// is known is no surprise.
+    pub fn judge(&self, results: &Results) -> Verdict {
+        let known = &results.manifest.exceptions;
+        let table = Table::new(results, &self.metric);
+        let mut comparisons = Vec::new();
+        for line in table.lines.iter().filter(|line| self.of.takes(line)) {
+            for (controller, cell) in table.controllers.iter().zip(&line.cells) {
+                let chosen = self.of.controller.as_ref();
+                let Some(value) = cell.filter(|_| chosen.is_none_or(|name| name == controller))
+                else {
+                    continue;
+                };
+                if let Some(other) = self.than.find(&table, line, controller) {
+                    let row = match chosen {
+                        Some(_) => line.name(),
+                        None => format!("{controller}, {}", line.name()),
+                    };
+                    let mut comparison = self.compare(row, value, other);
+                    if !comparison.holds {
+                        comparison.because = self.excuse(known, line, controller);
+                    }
+                    comparisons.push(comparison);
+                }
+            }
+        }
+        Verdict {
+            expected: self.words(),
+            metric: self.metric.clone(),
+            holds: !comparisons.is_empty()
+                && comparisons
+                    .iter()
+                    .all(|it| it.holds || it.because.is_some()),
+            comparisons,
+        }
+    }
+
+    /// Why it does not hold here.
+    fn excuse(&self, known: &[Exception], line: &Line, controller: &str) -> Option<String> {
+        let than = match &self.than {
+            Than::Number(_) => None,
+            Than::Other(other) => Some(other.controller.as_deref().unwrap_or(controller)),
+        };
+        let mut known = known.iter();
+        let excuse = known.find(|it| it.covers(controller, &line.labels, than))?;
+        Some(excuse.because.clone())
+    }
+
+    fn compare(&self, row: String, value: Summary, other: Summary) -> Comparison {
+        let interval = |summary: Summary| summary.interval.unwrap_or(0.0);
+        let tolerance = match self.tolerance {
+            Tolerance::Absolute(number) => number,
+            Tolerance::Share(share) => share * other.mean.abs(),
+            Tolerance::Interval => interval(value).hypot(interval(other)),
+        };
+        let difference = value.mean - other.mean;
+        Comparison {
+            row,
+            value: value.mean,
+            reference: other.mean,
+            tolerance,
+            holds: match self.relation {
+                Relation::AtLeast => difference >= -tolerance,
+                Relation::AtMost => difference <= tolerance,
+                Relation::About => difference.abs() <= tolerance,
+            },
+            because: None,
+        }
+    }
+
+    fn words(&self) -> String {
+        let relation = match self.relation {
+            Relation::AtLeast => "at least",
+            Relation::AtMost => "at most",
+            Relation::About => "about",
+        };
+        let than = match &self.than {
+            Than::Number(number) => number.to_string(),
+            Than::Other(selection) => format!("that of {}", selection.words()),
+        };
+        let tolerance = match self.tolerance {
+            Tolerance::Absolute(0.0) => String::new(),
+            Tolerance::Absolute(number) => format!(", give or take {number}"),
+            Tolerance::Share(share) => format!(", give or take {} %", 100.0 * share),
+            Tolerance::Interval => ", or within the intervals".to_owned(),
+        };
+        let Self { metric, of, .. } = self;
+        format!("{metric} of {} is {relation} {than}{tolerance}", of.words())
+    }
+}
+
+impl Than {
+    /// The other side of a comparison whose first side is `controller`'s cell
+    /// of `line`.
+    fn find(&self, table: &Table, line: &Line, controller: &str) -> Option<Summary> {
+        let selection = match self {
+            Than::Number(number) => return Summary::new(&[*number]),
+            Than::Other(selection) => selection,
+        };
+        let mut labels = line.labels.clone();
+        for (name, label) in &mut labels {
+            if let Some((_, other)) = selection.labels.iter().find(|(other, _)| other == name) {
+                label.clone_from(other);
+            }
+        }
+        let line = table.lines.iter().find(|line| line.labels == labels)?;
+        let controller = selection.controller.as_deref().unwrap_or(controller);
+        let column = table
+            .controllers
+            .iter()
+            .position(|name| name == controller)?;
+        line.cells[column]
+    }
+}

@@ -1,0 +1,123 @@
+//! A plan's points: each case at each place of the sweeps.
+
+use std::collections::BTreeSet;
+
+use super::axis;
+use super::case::Case;
+use super::draft::Draft;
+use super::fault::Fault;
+use super::number::product;
+use super::scenario::{lower, Lowered};
+use super::tree::Node;
+use super::Point;
+
+impl Draft<'_> {
+    /// Each case at each place of the axes, of which the last moves first.
+    pub(super) fn points(&self) -> Result<Vec<Point>, Fault> {
+        let cases: Vec<Option<&Case>> = match &self.cases[..] {
+            [] => vec![None],
+            cases => cases.iter().map(Some).collect(),
+        };
+        let places = self.axes.iter().try_fold(cases.len(), |count, axis| {
+            count
+                .checked_mul(axis.stops.len())
+                .filter(|count| *count <= axis::MOST)
+        });
+        let Some(places) = places else {
+            let message = format!("more than {} points; sweep over less", axis::MOST);
+            let sweep = self.root.entries.iter().find(|entry| entry.key == "sweep");
+            return Err(Fault::at(
+                sweep.map_or(self.scenario.place, |entry| entry.key_place),
+                message,
+            ));
+        };
+        let per_case = places / cases.len();
+        let mut points = Vec::with_capacity(places);
+        for case in cases {
+            for place in 0..per_case {
+                points.push(self.point(case, place, per_case)?);
+            }
+        }
+        Ok(points)
+    }
+
+    fn point(&self, case: Option<&Case>, place: usize, places: usize) -> Result<Point, Fault> {
+        let mut tree = self.scenario.clone();
+        // What tells this point from others, to be blamed for what cannot be.
+        let mut culprit = None;
+        if let Some(case) = case {
+            culprit = Some(case.place);
+            for (path, key, value) in &case.settings {
+                path.set(&mut tree, *key, value)?;
+            }
+        }
+        let (mut labels, mut factor) = (Vec::new(), 1.0);
+        let (mut rest, mut left) = (place, places);
+        for axis in &self.axes {
+            left /= axis.stops.len();
+            let stop = &axis.stops[rest / left];
+            rest %= left;
+            for ((path, key), value) in axis.fields.iter().zip(&stop.values) {
+                path.set(&mut tree, *key, value)?;
+                culprit = Some(value.place);
+            }
+            labels.push((axis.name.clone(), stop.label.clone()));
+            factor *= stop.references;
+        }
+        let Lowered {
+            scenario,
+            controllers,
+        } = lower(&tree, &self.controllers)?;
+        scenario.check().map_err(|error| {
+            let tree = tree.table().ok();
+            let link = tree
+                .and_then(|tree| tree.get("link"))
+                .map(|link| link.place);
+            Fault::at(
+                culprit.or(link).unwrap_or(self.scenario.place),
+                format!("{error:#}"),
+            )
+        })?;
+        Ok(Point {
+            case: case.map(|case| case.name.clone()),
+            settings: self.settings(labels, &tree),
+            references: self.references(case, factor),
+            controllers,
+            scenario,
+        })
+    }
+
+    /// The axes' places, and every field that any point sets, as it is at
+    /// this one.
+    fn settings(&self, mut settings: Vec<(String, String)>, tree: &Node) -> Vec<(String, String)> {
+        let of_axes = self
+            .axes
+            .iter()
+            .flat_map(|axis| axis.fields.iter().map(|(path, _)| path));
+        let of_cases = self.cases.iter();
+        let of_cases = of_cases.flat_map(|case| case.settings.iter().map(|(path, _, _)| path));
+        for path in of_axes.chain(of_cases) {
+            let name = path.text();
+            if !settings.iter().any(|(other, _)| *other == name) {
+                settings.push((name, path.show(tree)));
+            }
+        }
+        settings
+    }
+
+    fn references(&self, case: Option<&Case>, factor: f64) -> Vec<(String, Option<f64>)> {
+        let names = self.cases.iter().flat_map(|case| &case.references);
+        let mut seen = BTreeSet::new();
+        let names = names
+            .map(|(name, _)| name)
+            .filter(|name| seen.insert(*name));
+        let number = |name: &String| {
+            let references = &case?.references;
+            references
+                .iter()
+                .find(|(other, _)| other == name)
+                .map(|(_, number)| product(*number, factor))
+        };
+        names.map(|name| (name.clone(), number(name))).collect()
+    }
+}

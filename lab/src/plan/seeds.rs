@@ -1,0 +1,36 @@
+//! The seeds of a plan.
+
+use std::collections::BTreeSet;
+
+use super::axis;
+use super::fault::Fault;
+use super::tree::{Node, Value};
+
+/// A count, a list, or a range: `10`, `[7, 9]`, `{ from = 1, to = 10 }`.
+pub(super) fn seeds(node: &Node) -> Result<Vec<u64>, Fault> {
+    let whole = |node: &Node| match node.value {
+        Value::Integer(number @ 0..) => Ok(number as u64),
+        _ => Err(node.unexpected("a whole number of at least 0")),
+    };
+    let seeds: Vec<u64> = match &node.value {
+        Value::Integer(count @ 1..) if *count as usize <= axis::MOST => {
+            (1..=*count as u64).collect()
+        }
+        Value::List(items) if !items.is_empty() => {
+            items.iter().map(whole).collect::<Result<_, _>>()?
+        }
+        Value::Table(table) => match (table.get("from"), table.get("to"), table.entries.len()) {
+            (Some(from), Some(to), 2) => (whole(from)?..=whole(to)?).take(axis::MOST).collect(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    };
+    let distinct: BTreeSet<&u64> = seeds.iter().collect();
+    if seeds.is_empty() || distinct.len() < seeds.len() {
+        return Err(node.unexpected(
+            "how many seeds, a list of different ones, such as [7, 9], or a range, such as \
+             { from = 1, to = 10 }",
+        ));
+    }
+    Ok(seeds)
+}

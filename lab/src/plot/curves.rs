@@ -1,0 +1,138 @@
+//! Draws curves.
+
+use anyhow::Result;
+use plotters::prelude::DrawingBackend;
+
+use super::axis::Axis;
+use super::canvas::{width, At, Canvas, Spot, TICK};
+use super::legend::{Entry, Legend, LINE};
+use super::palette::{GRID, MUTED, TEXT};
+use super::{Curves, Form};
+
+/// The height between the axes.
+const HEIGHT: f64 = 190.0;
+
+/// The radius of a mark.
+const DOT: f64 = 3.0;
+
+/// Under the curves: the ticks' labels and the axis's.
+const FOOT: f64 = 2.0 * LINE + 4.0;
+
+/// Curves and the places of all their parts, in points.
+pub(super) struct Layout<'a> {
+    curves: &'a Curves,
+    legend: Legend<'a>,
+    pub(super) x: Axis,
+    y: Axis,
+    /// Where the lower axis begins.
+    pub(super) left: f64,
+    right: f64,
+}
+
+impl<'a> Layout<'a> {
+    pub(super) fn new(curves: &'a Curves, room: f64) -> Self {
+        // What has the same name and colour is one in the legend.
+        let mut entries: Vec<Entry> = Vec::new();
+        let lines = curves.curves.iter();
+        let lines = lines.map(|curve| (curve.name.as_str(), curve.ink, None));
+        let bands = curves.bands.iter();
+        let bands = bands.map(|band| (band.name.as_str(), band.ink, Some(Form::Bar)));
+        let spots = curves.spots.iter();
+        let spots = spots.map(|spot| (spot.name.as_str(), spot.ink, Some(spot.form)));
+        for entry in lines.chain(spots).chain(bands) {
+            if !entries.contains(&entry) {
+                entries.push(entry);
+            }
+        }
+        let x = Axis::new(&curves.x, curves.widths());
+        let y = Axis::new(&curves.y, curves.heights());
+        let ticks = y.ticks();
+        let labels = ticks.iter().map(|(_, label)| width(label));
+        Layout {
+            curves,
+            legend: Legend::new(entries, room),
+            x,
+            left: labels.fold(0.0, f64::max) + 8.0,
+            right: room - 14.0,
+            y,
+        }
+    }
+
+    pub(super) fn height(&self) -> f64 {
+        self.top() + HEIGHT + FOOT
+    }
+
+    /// Under the legend and the label of the upright axis.
+    fn top(&self) -> f64 {
+        self.legend.height + LINE + 6.0
+    }
+
+    /// Draws all of it, `start` points below the canvas's upper edge.
+    pub(super) fn draw<B: DrawingBackend>(&self, canvas: &Canvas<B>, start: f64) -> Result<()>
+    where
+        B::ErrorType: 'static,
+    {
+        self.legend.draw(canvas, start)?;
+        let top = start + self.top();
+        let bottom = top + HEIGHT;
+        let head = (0.0, start + self.legend.height + LINE / 2.0);
+        for band in &self.curves.bands {
+            let (from, to) = band.stretch;
+            let (low, high) = band.heights;
+            let across = |x: f64| self.left + self.x.place(x) * (self.right - self.left);
+            let up = |share: f64| bottom - share * HEIGHT;
+            let corners = [(across(from), up(high)), (across(to), up(low))];
+            canvas.rectangle(corners, band.ink.light)?;
+        }
+        canvas.text(&self.curves.y.label, At::Left, head, TEXT.light)?;
+        for (value, label) in self.y.ticks() {
+            let (_, y) = self.spot(top, (0.0, value));
+            canvas.line(&[(self.left, y), (self.right, y)], GRID.light, 1.0)?;
+            canvas.text(&label, At::Right, (self.left - 5.0, y), MUTED.light)?;
+        }
+        for (value, label) in self.x.ticks() {
+            let (x, _) = self.spot(top, (value, 0.0));
+            canvas.line(&[(x, top), (x, bottom)], GRID.light, 1.0)?;
+            let spot = (x, bottom + LINE / 2.0 + 2.0);
+            canvas.text(&label, At::Middle, spot, MUTED.light)?;
+        }
+        let middle = (self.left + self.right) / 2.0;
+        let spot = (middle, bottom + 1.5 * LINE + 2.0);
+        canvas.text(&self.curves.x.label, At::Middle, spot, TEXT.light)?;
+        let axes = [(self.left, top), (self.left, bottom), (self.right, bottom)];
+        canvas.line(&axes, TEXT.light, 1.2)?;
+        // The main curves over those beside them.
+        let order = |beside| {
+            self.curves
+                .curves
+                .iter()
+                .filter(move |it| it.beside == beside)
+        };
+        for curve in order(true).chain(order(false)) {
+            let points: Vec<Spot> = curve
+                .points
+                .iter()
+                .map(|point| self.spot(top, *point))
+                .collect();
+            let width = if curve.beside { 1.0 } else { 1.6 };
+            canvas.line(&points, curve.ink.light, width)?;
+        }
+        for spot in &self.curves.spots {
+            let (at, colour) = (self.spot(top, spot.at), spot.ink.light);
+            match spot.form {
+                Form::Tick => canvas.tick((at.0, at.1 - TICK / 2.0), colour)?,
+                Form::Ring => canvas.circle(at, DOT, colour, Some(1.5))?,
+                Form::Dot | Form::Bar => canvas.circle(at, DOT, colour, None)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Where values are, when the axes begin at `top`.
+    fn spot(&self, top: f64, (x, y): (f64, f64)) -> Spot {
+        (
+            self.left + self.x.place(x) * (self.right - self.left),
+            top + (1.0 - self.y.place(y)) * HEIGHT,
+        )
+    }
+}

@@ -1,0 +1,161 @@
+//! Figures, and how they become SVG and PNG: one drawing code for both.
+//!
+//! ```text
+//!   Figure ── layout ─────── Canvas ──┬─ plotters, SVG ──── in a page, NAME.svg
+//!   (data)   rows, curves,            └─ plotters, bitmap ─ NAME.png
+//!            panels of curves
+//! ```
+
+mod axis;
+mod canvas;
+mod curves;
+mod image;
+mod legend;
+pub(crate) mod palette;
+mod panels;
+mod rows;
+mod thin;
+
+pub(crate) use self::image::{png, svg, svg_file};
+pub(crate) use self::thin::thinned;
+use palette::Ink;
+
+/// A picture, as data.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    /// The name of its files, without their endings.
+    pub(crate) name: String,
+    /// One line over the picture.
+    pub(crate) title: String,
+    /// What there is to see, for people.
+    pub(crate) caption: String,
+    /// The command that makes it.
+    pub(crate) command: String,
+    pub(crate) chart: Chart,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Chart {
+    Rows(Rows),
+    Curves(Curves),
+    /// One under the other, over the same axis.
+    Panels(Vec<Curves>),
+}
+
+/// A direction of a picture.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scale {
+    /// What it is, with its unit.
+    pub(crate) label: String,
+    /// Equal ratios are equal distances.
+    pub(crate) log: bool,
+}
+
+/// Lines of bars or dots, from left to right.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows {
+    pub(crate) scale: Scale,
+    /// Where bars begin, and what dots are compared with.
+    pub(crate) base: f64,
+    pub(crate) series: Vec<Series>,
+    pub(crate) groups: Vec<Group>,
+}
+
+/// What the marks of one colour and form are.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    pub(crate) ink: Ink,
+    pub(crate) form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Bar,
+    Dot,
+    /// A ring: what was not measured here.
+    Ring,
+    /// A short upright line.
+    Tick,
+}
+
+/// The marks that belong together.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) label: String,
+    /// Another colour than that of the series.
+    pub(crate) ink: Option<Ink>,
+    /// One of each series.
+    pub(crate) marks: Vec<Option<Mark>>,
+}
+
+/// A value, and the interval around it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mark {
+    pub(crate) value: f64,
+    pub(crate) interval: Option<(f64, f64)>,
+}
+
+/// Curves over one axis.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Curves {
+    pub(crate) x: Scale,
+    pub(crate) y: Scale,
+    pub(crate) curves: Vec<Curve>,
+    /// What is behind the curves.
+    pub(crate) bands: Vec<Band>,
+    /// What is on them.
+    pub(crate) spots: Vec<Spot>,
+}
+
+/// A stretch of the lower axis.
+#[derive(Clone, Debug)]
+pub(crate) struct Band {
+    pub(crate) name: String,
+    pub(crate) ink: Ink,
+    /// From where to where.
+    pub(crate) stretch: (f64, f64),
+    /// How far up it begins and ends, as shares of the height.
+    pub(crate) heights: (f64, f64),
+}
+
+/// A mark of an event.
+#[derive(Clone, Debug)]
+pub(crate) struct Spot {
+    pub(crate) name: String,
+    pub(crate) ink: Ink,
+    pub(crate) form: Form,
+    pub(crate) at: (f64, f64),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Curve {
+    pub(crate) name: String,
+    pub(crate) ink: Ink,
+    /// Beside the main curve: thinner, and drawn before it.
+    pub(crate) beside: bool,
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+impl Curves {
+    /// What the lower axis has to have room for.
+    fn widths(&self) -> impl Iterator<Item = f64> + '_ {
+        let points = self.curves.iter().flat_map(|curve| &curve.points);
+        points.map(|(x, _)| *x)
+    }
+
+    /// What the upright axis has to have room for: all of the main curves, and
+    /// of those beside them as much as does not make these small. A linear
+    /// axis begins at 0.
+    fn heights(&self) -> impl Iterator<Item = f64> + '_ {
+        let of = |beside: bool| {
+            let curves = self.curves.iter().filter(move |it| it.beside == beside);
+            curves.flat_map(|curve| curve.points.iter().map(|(_, y)| *y))
+        };
+        let most = 1.4 * of(false).fold(0.0, f64::max);
+        let limit = if most > 0.0 { most } else { f64::INFINITY };
+        let beside = of(true).map(move |y| y.min(limit));
+        let base = (!self.y.log).then_some(0.0);
+        of(false).chain(beside).chain(base)
+    }
+}

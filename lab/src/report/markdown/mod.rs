@@ -1,0 +1,124 @@
+//! The numbers of a report as Markdown, for a page that has words around them.
+
+mod effects;
+mod metrics;
+mod thesis;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{ensure, Context, Result};
+
+use super::section::Section;
+use super::words;
+use crate::results::{write_whole, Results};
+
+/// What stands before and after the numbers in a page.
+const BEGIN: &str = "<!-- numbers -->";
+const END: &str = "<!-- end of numbers -->";
+
+/// Puts the numbers into the page at `path`, between its marks; a page that is
+/// not there is begun.
+///
+/// # Errors
+///
+/// A page without marks, or one that cannot be read or written.
+pub(super) fn write(path: &Path, sections: &[Section], plans: &[Results]) -> Result<()> {
+    let page = match path.exists() {
+        true => {
+            fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?
+        }
+        false => format!("{BEGIN}\n{END}\n"),
+    };
+    let marks = page.find(BEGIN).zip(page.find(END));
+    let marks = marks.filter(|(begin, end)| begin < end);
+    ensure!(
+        marks.is_some(),
+        "{} has no place for the numbers: a line `{BEGIN}` and after it a line `{END}`",
+        path.display()
+    );
+    let (begin, end) = marks.unwrap_or_default();
+    let (before, after) = (&page[..begin + BEGIN.len()], &page[end..]);
+    let page = format!("{before}\n\n{}{after}", numbers(sections, plans));
+    write_whole(path, |file| Ok(file.write_all(page.as_bytes())?))
+}
+
+fn numbers(sections: &[Section], plans: &[Results]) -> String {
+    let mut text = thesis::summary(sections);
+    for (section, results) in sections.iter().zip(plans) {
+        let manifest = &section.manifest;
+        let seeds = words::count(manifest.seeds.len(), "seed");
+        text += &format!(
+            "## {}\n\n    {}\n\n{seeds}, {}, plan {}.\n\n",
+            manifest.title, manifest.command, manifest.backend, manifest.plan_hash
+        );
+        text += &match &section.thesis {
+            Some(thesis) => thesis::tables(section, thesis),
+            None => effects::tables(results).unwrap_or_else(|| metrics::tables(section)),
+        };
+    }
+    text
+}
+
+/// A table: its first `left` columns are words, the others numbers.
+struct Grid {
+    text: String,
+    columns: usize,
+}
+
+impl Grid {
+    fn new<S: AsRef<str>>(left: usize, heads: impl IntoIterator<Item = S>) -> Self {
+        let heads: Vec<String> = heads.into_iter().map(|it| escaped(it.as_ref())).collect();
+        let rules = (0..heads.len()).map(|column| if column < left { "---" } else { "--:" });
+        let rules: Vec<&str> = rules.collect();
+        Grid {
+            text: format!("| {} |\n|{}|\n", heads.join(" | "), rules.join("|")),
+            columns: heads.len(),
+        }
+    }
+
+    fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        let mut cells: Vec<String> = cells.into_iter().map(|it| escaped(it.as_ref())).collect();
+        cells.resize(self.columns, String::new());
+        self.text += &format!("| {} |\n", cells.join(" | "));
+    }
+
+    fn finish(self) -> String {
+        self.text + "\n"
+    }
+}
+
+/// A cell's text is one line, and has no end of a cell in it.
+fn escaped(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_is_a_table_in_markdown() {
+        let mut grid = Grid::new(1, ["row", "MB"]);
+        grid.row(["a|b\nc", "1.0"]);
+        grid.row(["short"]);
+        let expected = "| row | MB |\n|---|--:|\n| a\\|b c | 1.0 |\n| short |  |\n\n";
+        assert_eq!(grid.finish(), expected);
+    }
+
+    #[test]
+    fn numbers_come_between_the_marks_and_nowhere_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.md");
+        let page = format!("# Words\n{BEGIN}\nold\n{END}\nMore.\n");
+        fs::write(&path, page).unwrap();
+        write(&path, &[], &[]).unwrap();
+        let expected = format!("# Words\n{BEGIN}\n\n{END}\nMore.\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+        fs::write(&path, "# Words").unwrap();
+        let error = write(&path, &[], &[]).unwrap_err().to_string();
+        assert!(error.contains(BEGIN), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "# Words");
+    }
+}

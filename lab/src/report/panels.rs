@@ -1,0 +1,81 @@
+//! What a flow looked like over time, alone.
+
+use super::scenes::{chart, of};
+use super::section::Draft;
+use super::series::Series;
+use crate::plot::palette::{MUTED, TEXT};
+use crate::plot::{Curve, Figure};
+use crate::results::Row;
+
+/// What is drawn of a flow alone: the title, the label of the axis, what
+/// values are multiplied with, and the columns: the first that is there is the
+/// main one.
+pub(super) struct Panel {
+    title: &'static str,
+    label: &'static str,
+    factor: f64,
+    columns: &'static [(&'static str, &'static str)],
+}
+
+pub(super) const PANELS: [Panel; 3] = [
+    Panel {
+        title: "window",
+        label: "kB",
+        factor: 1e-3,
+        columns: &[
+            ("cwnd_bytes", "cwnd"),
+            ("in_flight_bytes", "bytes in flight"),
+            ("ssthresh_bytes", "ssthresh"),
+        ],
+    },
+    Panel {
+        title: "rates",
+        label: "Mbit/s",
+        factor: 1e-6,
+        columns: &[
+            ("estimate_bps", "estimate"),
+            ("pacing_bps", "pacing rate"),
+            ("capacity_bps", "true capacity"),
+        ],
+    },
+    Panel {
+        title: "delays",
+        label: "ms",
+        factor: 1.0,
+        columns: &[("rtt_ms", "RTT"), ("queue_ms", "queue")],
+    },
+];
+
+/// A picture; none of what was not measured.
+pub(super) fn panel(
+    draft: &Draft,
+    scene: &str,
+    panel: &Panel,
+    row: &Row,
+    series: &Series,
+) -> Option<Figure> {
+    let columns = panel.columns.iter().map(|(column, name)| {
+        let points = series.points(column, panel.factor);
+        (*name, points)
+    });
+    let there = columns.filter(|(_, points)| points.len() > 1);
+    let inks = [draft.palette.of(&row.controller), MUTED, TEXT];
+    let curves = there.zip(inks).enumerate();
+    let curves = curves.map(|(number, ((name, points), ink))| Curve {
+        name: name.to_owned(),
+        ink,
+        beside: number > 0,
+        points,
+    });
+    let curves: Vec<Curve> = curves.collect();
+    // The last column is what the others are seen against.
+    let (_, background) = panel.columns.last()?;
+    curves.first().filter(|curve| curve.name != *background)?;
+    let controller = &row.controller;
+    Some(draft.figure(
+        &["time", scene, controller, panel.title],
+        of(&format!("{controller}: {}", panel.title), scene),
+        format!("Seed {}, {}.", row.seed, draft.manifest.backend),
+        chart("seconds", panel.label, curves),
+    ))
+}

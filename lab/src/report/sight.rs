@@ -1,0 +1,92 @@
+//! What several flows looked like over time, beside each other.
+
+use super::distribution::{share, steps};
+use super::scenes::{capital, chart, curve, of, Flow};
+use super::section::Draft;
+use super::series::Series;
+use crate::plot::{Chart, Curve, Curves, Figure, Scale};
+
+/// What all pictures of a scene have in common.
+pub(super) struct Sight<'a> {
+    pub(super) draft: &'a Draft<'a>,
+    pub(super) scene: &'a str,
+    pub(super) caption: String,
+    pub(super) flows: &'a [Flow<'a>],
+}
+
+impl Sight<'_> {
+    /// The windows over time, in the plan's frames where it has some.
+    pub(super) fn windows(&self) -> Vec<Figure> {
+        let label = "cwnd, kB";
+        let window = |it: &Series| it.points("cwnd_bytes", 1e-3);
+        let Some(frames) = &self.draft.manifest.frames else {
+            let all = self.over_time("windows", "windows over time", label, window);
+            return all.into_iter().collect();
+        };
+        let frames = frames.seconds().into_iter();
+        let figure = |frame: (f64, f64)| {
+            let (from, to) = frame;
+            let (name, title) = (
+                format!("windows-{from}"),
+                format!("windows, {from} to {to} s"),
+            );
+            self.over_time(&name, &title, label, |it| window(&it.between(frame)))
+        };
+        frames.filter_map(figure).collect()
+    }
+
+    pub(super) fn over_time(
+        &self,
+        name: &str,
+        title: &str,
+        label: &str,
+        points: impl Fn(&Series) -> Vec<(f64, f64)>,
+    ) -> Option<Figure> {
+        let curves = self.curves(points);
+        (!curves.is_empty()).then(|| {
+            self.draft.figure(
+                &["time", self.scene, name],
+                of(&capital(title), self.scene),
+                self.caption.clone(),
+                chart("seconds", label, curves),
+            )
+        })
+    }
+
+    /// How often a column had which values.
+    pub(super) fn spread(&self, what: &str, column: &str) -> Option<Figure> {
+        let curves = self.curves(|it| thin(steps(it.values(column))));
+        (!curves.is_empty()).then(|| {
+            self.draft.figure(
+                &["cdf", self.scene, what],
+                of(&format!("{} over the run", capital(what)), self.scene),
+                format!("Share of the time. {}", self.caption),
+                Chart::Curves(Curves {
+                    x: Scale {
+                        label: format!("{what}, ms"),
+                        log: false,
+                    },
+                    y: share(),
+                    curves,
+                    ..Curves::default()
+                }),
+            )
+        })
+    }
+
+    fn curves(&self, points: impl Fn(&Series) -> Vec<(f64, f64)>) -> Vec<Curve> {
+        let curve = |(row, series): &Flow| {
+            let name = &row.controller;
+            curve(name, self.draft.palette.of(name), points(series))
+        };
+        self.flows.iter().filter_map(curve).collect()
+    }
+}
+
+/// Every so many of a distribution's points: it rises all the same.
+fn thin(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    const MOST: usize = 400;
+    let every = points.len().div_ceil(MOST).max(1);
+    let last = points.last().copied();
+    points.into_iter().step_by(every).chain(last).collect()
+}

@@ -1,0 +1,68 @@
+//! What is known not to be as expected.
+
+use serde::{Deserialize, Serialize};
+
+/// Controllers that fall short of others in some rows, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exception {
+    /// What falls short, as the plan calls it; whatever it is when empty.
+    pub controllers: Vec<String>,
+    /// Where: names of axes, or `case`, and the places on them.
+    pub labels: Vec<(String, Vec<String>)>,
+    /// Of what it falls short; of whatever it is when empty.
+    pub than: Vec<String>,
+    /// The cause.
+    pub because: String,
+}
+
+impl Exception {
+    /// Whether it is about `controller` in the row with these labels, compared
+    /// with another controller, or with a number.
+    pub fn covers(
+        &self,
+        controller: &str,
+        labels: &[(String, String)],
+        than: Option<&str>,
+    ) -> bool {
+        let among = |some: &[String], one: &str| some.iter().any(|it| it == one);
+        let here = |(axis, places): &(String, Vec<String>)| {
+            let mut labels = labels.iter();
+            labels.any(|(name, label)| name == axis && among(places, label))
+        };
+        (self.controllers.is_empty() || among(&self.controllers, controller))
+            && self.labels.iter().all(here)
+            && (self.than.is_empty() || than.is_some_and(|than| among(&self.than, than)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exception_covers_what_it_names_and_nothing_else() {
+        let words = |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect();
+        let exception = Exception {
+            controllers: words(&["westwood"]),
+            labels: vec![("case".into(), words(&["row 1", "row 2"]))],
+            than: words(&["reno"]),
+            because: "of the queue".into(),
+        };
+        let row = |name: &str| vec![("case".to_owned(), name.to_owned())];
+        assert!(exception.covers("westwood", &row("row 2"), Some("reno")));
+        for (controller, case, than) in [
+            ("petra", "row 2", Some("reno")),
+            ("westwood", "row 3", Some("reno")),
+            ("westwood", "row 2", Some("cubic")),
+            ("westwood", "row 2", None),
+        ] {
+            assert!(!exception.covers(controller, &row(case), than));
+        }
+        let all = Exception {
+            controllers: Vec::new(),
+            than: Vec::new(),
+            ..exception
+        };
+        assert!(all.covers("petra", &row("row 1"), None));
+    }
+}

@@ -1,0 +1,89 @@
+//! Slim copies of a size.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+
+use super::copy::Copy;
+use super::slim::Slim;
+use super::Summary;
+use crate::{Error, Space, Trace};
+
+/// The widths within which packets are made one, in milliseconds, in the order
+/// in which they are tried.
+const WIDTHS: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
+
+/// A trace that has been made to fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fit {
+    /// What has become of the trace.
+    pub summary: Summary,
+    /// Packets within so many milliseconds have become one; 0 when each stays.
+    pub width_ms: f64,
+}
+
+/// Rewrites a trace to what qvis draws, in at most `budget` bytes.
+///
+/// Both files are overwritten; `scratch` holds what has to be read more often
+/// than once.
+///
+/// # Errors
+///
+/// As [`rewrite`](crate::qvis::rewrite), and when the trace cannot be made to
+/// fit.
+pub fn fit(
+    input: impl Read,
+    budget: u64,
+    scratch: &mut File,
+    output: &mut File,
+) -> Result<Fit, Error> {
+    let (whole, lost) = trim(input, scratch, Slim::default(), u64::MAX)?;
+    if whole.bytes <= budget {
+        scratch.rewind().map_err(Error::Write)?;
+        io::copy(scratch, output).map_err(Error::Write)?;
+        return Ok(Fit {
+            summary: whole,
+            width_ms: 0.0,
+        });
+    }
+    let mut smallest = whole.bytes;
+    for width_ms in WIDTHS {
+        scratch.rewind().map_err(Error::Write)?;
+        output
+            .rewind()
+            .and_then(|()| output.set_len(0))
+            .map_err(Error::Write)?;
+        // The last one is seen to its end, to say how small it gets.
+        let last = width_ms == WIDTHS[WIDTHS.len() - 1];
+        let most = if last { u64::MAX } else { budget };
+        let slim = Slim::of_width(width_ms, lost.clone());
+        let (Summary { bytes, .. }, _) = trim(&*scratch, output, slim, most)?;
+        if bytes <= budget {
+            let summary = Summary { bytes, ..whole };
+            return Ok(Fit { summary, width_ms });
+        }
+        smallest = bytes;
+    }
+    Err(Error::DoesNotFit { budget, smallest })
+}
+
+/// Writes what stays of a trace, up to where it is more than `most` bytes; says
+/// also which packets were lost.
+fn trim(
+    input: impl Read,
+    output: &File,
+    slim: Slim,
+    most: u64,
+) -> Result<(Summary, HashSet<(Space, u64)>), Error> {
+    let mut trace = Trace::open(input)?;
+    let mut copy = Copy::with(output, trace.header(), Some(slim))?;
+    while let Some(event) = trace.next_event()? {
+        copy.write(&event)?;
+        if copy.written() > most {
+            break;
+        }
+    }
+    let (summary, lost) = copy.finish_slim()?;
+    let end = trace.end();
+    Ok((Summary { end, ..summary }, lost))
+}
