@@ -38,6 +38,26 @@ def estimate(path):
             return value
 
 
+def goodput(path):
+    """Bits per second of the largest stream, which is the body, from its first packet
+    to its last: what was sent before, or asked for late, is no matter of the sender's."""
+    first, last, end = {}, {}, {}
+    for line in open(path, encoding="utf-8", errors="replace"):
+        if ":packet_sent" in line and '"stream_id"' in line:
+            event = json.loads(line.lstrip("\x1e"))
+            for frame in event["data"]["frames"]:
+                if frame["frame_type"] == "stream":
+                    stream = frame["stream_id"]
+                    first.setdefault(stream, event["time"])
+                    last[stream] = event["time"]
+                    reach = frame["offset"] + frame["raw"]["payload_length"]
+                    end[stream] = max(end.get(stream, 0), reach)
+    if not end:
+        raise Trouble("our qlog has no stream data")
+    body = max(end, key=end.get)
+    return 8000 * end[body] / (last[body] - first[body])
+
+
 def of(server, link, lab, rate, loss):
     """Figures of a run: `server` is our server's folder, `link` the link's report."""
     path = trace(server / "logs/qlog")
@@ -45,13 +65,13 @@ def of(server, link, lab, rate, loss):
     if done.returncode:
         raise Trouble(f"our qlog is not right: {done.stderr.strip()}")
     stats = json.loads(done.stdout.splitlines()[0])
-    down, sent = link["down"], stats["sent"]
+    down, rate_of_body = link["down"], goodput(path)
     limit = rate * (1 - loss) * (PAYLOAD - HEADERS) / PACKET
     guessed = estimate(path)
     lost = down["lost"] + down["overflowed"]
     return {
-        "share": (sent["goodput_bps"] or 0) / limit,
-        "goodput_bps": sent["goodput_bps"],
+        "share": rate_of_body / limit,
+        "goodput_bps": rate_of_body,
         "estimate": guessed and guessed / (rate * PAYLOAD / PACKET),
         "queue_ms": down["queue_ms"],
         "queue_ms_p95": down["queue_ms_p95"],
