@@ -1,7 +1,7 @@
 //! The simulator and netem on the same plans: the same goodput and queue.
 //!
 //! Takes netem, in the kernel or in user-mode Linux, and the example pair built in
-//! the same profile: `scripts/test` sees to both.
+//! the same profile. Two of the plans do not agree yet: docs/simulator.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};
