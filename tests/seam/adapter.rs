@@ -1,12 +1,9 @@
 //! What a controller is told of a real connection, and what becomes of its answers.
 
-#[allow(dead_code)]
-mod pair;
-
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use pair::{config, pass, tls, Pair};
+use super::pair::{config, pass, tls, Pair};
 use petra::catalogue::Recipe;
 use petra::controller::{Ack, Controller, Loss, Metrics, Phase, Pto, Sent, Settings, Time};
 use quiche::congestion_control::{register, CongestionControlOps};

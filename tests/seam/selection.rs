@@ -1,10 +1,7 @@
 //! Every way to select a controller, told by what a connection's qlog then shows.
 
-#[allow(dead_code)]
-mod pair;
-
+use super::pair::{config, tls, Pair};
 use boring::ssl::{ClientHello, NameType};
-use pair::{config, tls, Pair};
 use quiche::{Config, Connection, Error};
 
 /// Has a server with this configuration send 200 kB; returns its qlog.
