@@ -25,8 +25,8 @@ pub(crate) fn create(name: &str) -> Result<File> {
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-    // SAFETY: the request is the structure that this call reads, and outlives it.
-    let done = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &request) };
+    // SAFETY: the request is the structure that this call reads and writes, and outlives it.
+    let done = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &mut request) };
     ensure!(
         done == 0,
         "cannot make the TUN device {name}: {}",
