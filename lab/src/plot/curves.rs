@@ -5,7 +5,7 @@ use plotters::prelude::DrawingBackend;
 
 use super::axis::Axis;
 use super::canvas::{width, At, Canvas, Spot, TICK};
-use super::legend::{Entry, Legend, LINE};
+use super::legend::{Entry, Legend, FOOT, LINE};
 use super::palette::{GRID, MUTED, TEXT};
 use super::{Curves, Form};
 
@@ -14,9 +14,6 @@ const HEIGHT: f64 = 190.0;
 
 /// The radius of a mark.
 const DOT: f64 = 3.0;
-
-/// Under the curves: the ticks' labels and the axis's.
-const FOOT: f64 = 2.0 * LINE + 4.0;
 
 /// Curves and the places of all their parts, in points.
 pub(super) struct Layout<'a> {

@@ -10,6 +10,9 @@ use super::Form;
 /// The height of a line of text.
 pub(super) const LINE: f64 = 18.0;
 
+/// The height under what is drawn: the ticks' labels and the axis's.
+pub(super) const FOOT: f64 = 2.0 * LINE + 4.0;
+
 const SWATCH: f64 = 12.0;
 const GAP: f64 = 5.0;
 const BETWEEN: f64 = 14.0;

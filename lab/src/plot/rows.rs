@@ -5,7 +5,7 @@ use plotters::prelude::{DrawingBackend, RGBColor};
 
 use super::axis::Axis;
 use super::canvas::{width, At, Canvas};
-use super::legend::{Legend, LINE};
+use super::legend::{Legend, FOOT, LINE};
 use super::palette::{GRID, MUTED, PAPER, TEXT};
 use super::{Form, Mark, Rows};
 
@@ -16,9 +16,6 @@ const BETWEEN: f64 = 9.0;
 /// More of the width than this is not for labels beside the groups: they
 /// stand above them.
 const LABELS: f64 = 0.4;
-
-/// Under the lanes: the ticks' labels and the axis's.
-const FOOT: f64 = 2.0 * LINE + 4.0;
 
 /// Rows and the places of all their parts, in points.
 pub(super) struct Layout<'a> {
