@@ -48,6 +48,18 @@ pub(crate) fn ack(now: u64, bytes: u64) -> Ack {
     }
 }
 
+/// The ACK, at this millisecond, of a datagram that left `latest` milliseconds before.
+pub(crate) fn measured(now: u64, latest: u64) -> Ack {
+    let sent = ms(now - latest);
+    Ack {
+        first_sent: sent,
+        last_sent: sent,
+        newest_sent: sent,
+        rtt: rtt(latest, latest),
+        ..ack(now, DATAGRAM)
+    }
+}
+
 /// The loss, at this millisecond, of one datagram sent 90 ms before.
 pub(crate) fn loss(now: u64) -> Loss {
     Loss {

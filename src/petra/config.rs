@@ -4,6 +4,7 @@ use super::super::catalogue::Recipe;
 use super::super::controller::{Controller, Settings};
 use super::super::mechanisms::Mechanisms;
 use super::super::options::{Alpha, Entry, Gain, Options, Seconds};
+use super::super::pacing;
 use super::Petra;
 
 /// What `petra` can be told.
@@ -66,11 +67,7 @@ impl Options for PetraConfig {
                 help: "least timeout of faster retransmission, in seconds",
                 value: &mut self.timeout_floor,
             },
-            Entry {
-                key: "pacing_gain",
-                help: "pacing rate over cwnd / smoothed RTT",
-                value: &mut self.pacing_gain,
-            },
+            pacing::entry(&mut self.pacing_gain),
             Entry {
                 key: "drain",
                 help: "drain a queue of one's own",

@@ -98,26 +98,21 @@ impl Overtaking {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::events::{ack, ms, rtt};
+    use super::super::super::events::{measured, ms};
     use super::*;
-
-    /// The ACK, at `now`, of a packet that was `latest` under way.
-    fn measured(now: u64, latest: u64) -> Ack {
-        let sent = ms(now - latest);
-        Ack {
-            first_sent: sent,
-            last_sent: sent,
-            newest_sent: sent,
-            rtt: rtt(latest, 90),
-            ..ack(now, 1_200)
-        }
-    }
 
     /// A packet every 10 ms that takes 90.
     fn flow(overtaking: &mut Overtaking, from: u64, to: u64) {
         for now in (from..to).step_by(10) {
             overtaking.on_ack(&measured(now, 90));
         }
+    }
+
+    /// After 100 ms of that.
+    fn flowing() -> Overtaking {
+        let mut overtaking = Overtaking::default();
+        flow(&mut overtaking, 100, 200);
+        overtaking
     }
 
     #[test]
@@ -130,8 +125,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_overtook_counts_for_nothing() {
-        let mut overtaking = Overtaking::default();
-        flow(&mut overtaking, 100, 200);
+        let mut overtaking = flowing();
         // Left at 153, in front of those that are acknowledged from 200 on.
         overtaking.on_ack(&measured(198, 45));
         flow(&mut overtaking, 200, 400);
@@ -144,8 +138,7 @@ mod tests {
 
     #[test]
     fn nor_does_one_that_made_others_seem_lost() {
-        let mut overtaking = Overtaking::default();
-        flow(&mut overtaking, 100, 200);
+        let mut overtaking = flowing();
         // The packets that left before it arrive, but only as spurious losses.
         overtaking.on_ack(&measured(198, 45));
         overtaking.on_spurious_loss();
@@ -155,8 +148,7 @@ mod tests {
 
     #[test]
     fn nor_does_one_that_none_comes_near() {
-        let mut overtaking = Overtaking::default();
-        flow(&mut overtaking, 100, 200);
+        let mut overtaking = flowing();
         overtaking.on_spurious_loss();
         // What it overtook was given up and is never told of.
         overtaking.on_ack(&measured(198, 45));
@@ -168,8 +160,7 @@ mod tests {
     #[test]
     fn nor_does_one_that_overtook_by_little() {
         for given_up in [false, true] {
-            let mut overtaking = Overtaking::default();
-            flow(&mut overtaking, 100, 200);
+            let mut overtaking = flowing();
             overtaking.on_ack(&measured(195, 80));
             if given_up {
                 overtaking.on_spurious_loss();
@@ -183,8 +174,7 @@ mod tests {
 
     #[test]
     fn delayed_acks_do_not_hide_a_shorter_path() {
-        let mut overtaking = Overtaking::default();
-        flow(&mut overtaking, 100, 200);
+        let mut overtaking = flowing();
         overtaking.on_spurious_loss();
         // Every other ACK waits for 25 ms.
         for sent in (300..600).step_by(45) {
@@ -204,8 +194,7 @@ mod tests {
 
     #[test]
     fn what_was_overtaken_gives_no_sample() {
-        let mut overtaking = Overtaking::default();
-        flow(&mut overtaking, 100, 200);
+        let mut overtaking = flowing();
         overtaking.on_ack(&measured(198, 45));
         // Left at 110 and 150, before 153; and then at 160.
         assert_eq!(overtaking.on_ack(&measured(200, 90)), None);
@@ -215,8 +204,7 @@ mod tests {
 
     #[test]
     fn nor_does_what_left_together_with_what_overtook_it() {
-        let mut overtaking = Overtaking::default();
-        flow(&mut overtaking, 100, 200);
+        let mut overtaking = flowing();
         overtaking.on_ack(&measured(198, 45));
         flow(&mut overtaking, 200, 240);
         // Left at 153 as well; the transport still has the sample of the other.
@@ -231,8 +219,7 @@ mod tests {
 
     #[test]
     fn a_path_that_became_shorter_is_believed() {
-        let mut overtaking = Overtaking::default();
-        flow(&mut overtaking, 100, 200);
+        let mut overtaking = flowing();
         overtaking.on_ack(&measured(198, 45));
         flow(&mut overtaking, 200, 300);
         for now in [300, 310, 320, 330] {
@@ -245,8 +232,7 @@ mod tests {
 
     #[test]
     fn a_path_that_became_longer_is_the_transports_affair() {
-        let mut overtaking = Overtaking::default();
-        flow(&mut overtaking, 100, 200);
+        let overtaking = flowing();
         assert_eq!(overtaking.min_rtt(ms(120)), ms(120));
     }
 }

@@ -158,13 +158,18 @@ impl Queue {
     /// Whether no packet of the last round trip passed without waiting for so long
     /// that it is worth draining. `rate` is the estimate, in bytes per second.
     pub(super) fn stands(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
-        let limit = limit(min_rtt, WORTH_DRAINING, datagram, rate).max(self.noise());
-        self.round.excess(self.base(min_rtt)) > limit
+        self.exceeds(min_rtt, WORTH_DRAINING, datagram, rate)
     }
 
     /// The same, for so long that it explains a loss.
     pub(super) fn explains_loss(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
-        let limit = limit(min_rtt, EXPLAINS_LOSS, datagram, rate).max(self.noise());
+        self.exceeds(min_rtt, EXPLAINS_LOSS, datagram, rate)
+    }
+
+    /// Whether it is by more than this part of the minimum RTT, and than what cannot be
+    /// told from none.
+    fn exceeds(&self, min_rtt: Duration, part: u32, datagram: f64, rate: f64) -> bool {
+        let limit = limit(min_rtt, part, datagram, rate).max(self.noise());
         self.round.excess(self.base(min_rtt)) > limit
     }
 

@@ -1,4 +1,4 @@
-use super::super::events::{ack, loss, ms, pto, rtt, settings, DATAGRAM, INITIAL};
+use super::super::events::{loss, measured, ms, pto, rtt, settings, DATAGRAM, INITIAL};
 use super::judge::{Decision, Why};
 use super::*;
 
@@ -14,18 +14,6 @@ fn without(mechanism: impl Fn(&mut Mechanisms)) -> Petra {
 
 fn petra() -> Petra {
     with(|_| ())
-}
-
-/// A datagram acknowledged at `now`, `latest` after it left.
-fn measured(now: u64, latest: u64) -> Ack {
-    let sent = ms(now - latest);
-    Ack {
-        first_sent: sent,
-        last_sent: sent,
-        newest_sent: sent,
-        rtt: rtt(latest, latest),
-        ..ack(now, DATAGRAM)
-    }
 }
 
 /// A datagram every 9 ms: 133 333 bytes a second, 12 000 in 90 ms.

@@ -5,6 +5,7 @@ use super::super::catalogue::Recipe;
 use super::super::controller::{Controller, Settings};
 use super::super::mechanisms::Mechanisms;
 use super::super::options::{Alpha, Entry, Gain, OptionValue, Options, Seconds};
+use super::super::pacing;
 use super::super::westwood::{low_pass, TAU};
 use super::PetraThesis;
 
@@ -64,7 +65,7 @@ impl Default for PetraThesisConfig {
             base: Base::Westwood,
             alpha: Alpha::thousandths(900),
             timeout_floor: Seconds::thousandths(1_000),
-            pacing_gain: Gain::thousandths(1_250),
+            pacing_gain: pacing::GAIN,
         }
     }
 }
@@ -90,11 +91,7 @@ impl Options for PetraThesisConfig {
                 help: "least timeout of faster retransmission, in seconds",
                 value: &mut self.timeout_floor,
             },
-            Entry {
-                key: "pacing_gain",
-                help: "pacing rate over cwnd / smoothed RTT",
-                value: &mut self.pacing_gain,
-            },
+            pacing::entry(&mut self.pacing_gain),
         ]);
         entries
     }
