@@ -184,7 +184,8 @@ impl Petra {
                 1.0
             }
         } else if self.config.probe {
-            self.probe.datagrams(bytes / datagram) * datagram / bytes
+            let needed = self.ssthresh_target().map(|bytes| bytes / datagram);
+            self.probe.datagrams(bytes / datagram, needed) * datagram / bytes
         } else {
             datagram / bytes
         };
