@@ -5,6 +5,7 @@
 //! hand over every datagram that arrives ([`Udp::receive`]), to send what it
 //! produces ([`Udp::flush`]) and to come back in time ([`wait`]).
 
+use std::cell::Cell;
 use std::io::{self, IoSliceMut, Read};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::net::UnixStream;
@@ -38,6 +39,9 @@ pub(crate) struct Udp {
     state: UdpSocketState,
     local: SocketAddr,
     paced: bool,
+    /// Whether [`wait`] saw something arrive that was not read since: to ask the
+    /// kernel once more is a system call per packet.
+    readable: Cell<bool>,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
     unsent: Option<Unsent>,
@@ -73,6 +77,7 @@ impl Udp {
             socket,
             state,
             paced,
+            readable: Cell::new(false),
             inbox: vec![0; BATCH * (LARGEST + 1)],
             outbox: vec![0; LARGEST],
             unsent: None,
@@ -84,13 +89,16 @@ impl Udp {
         self.local
     }
 
-    /// Reads one batch of datagrams and calls `each` for every one, which may
-    /// answer a datagram that belongs to no connection. False when there is
-    /// nothing left to read.
+    /// Reads one batch of the datagrams that [`wait`] saw and calls `each` for
+    /// every one, which may answer a datagram that belongs to no connection.
+    /// False when there is nothing left to read.
     pub(crate) fn receive(
         &mut self,
         mut each: impl FnMut(&mut [u8], quiche::RecvInfo) -> Option<Vec<u8>>,
     ) -> io::Result<bool> {
+        if !self.readable.get() {
+            return Ok(false);
+        }
         let mut metas = [RecvMeta::default(); BATCH];
         let mut buffers = self.inbox.chunks_exact_mut(LARGEST + 1);
         let mut buffers: [_; BATCH] =
@@ -98,9 +106,11 @@ impl Udp {
         let socket = (&self.socket).into();
         let count = match self.state.recv(socket, &mut buffers, &mut metas) {
             Ok(count) => count,
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => 0,
             Err(e) => return Err(e),
         };
+        // A batch with room left was all there was.
+        self.readable.set(count == BATCH);
         for (buffer, meta) in buffers.iter_mut().zip(&metas).take(count) {
             // Behind a wildcard address, replies leave from where this arrived.
             let to = meta.dst_ip.unwrap_or(self.local.ip());
@@ -122,7 +132,7 @@ impl Udp {
                 }
             }
         }
-        Ok(true)
+        Ok(self.readable.get())
     }
 
     /// Sends what `conn` may send now. Returns when to call again if there may
@@ -222,7 +232,11 @@ impl Udp {
 }
 
 /// SIGINT and SIGTERM as something to wait for.
-pub(crate) struct Signals(UnixStream);
+pub(crate) struct Signals {
+    pipe: UnixStream,
+    /// Whether [`wait`] saw one that was not read since.
+    readable: Cell<bool>,
+}
 
 impl Signals {
     /// Catches both signals from now on.
@@ -232,12 +246,15 @@ impl Signals {
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
             signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
         }
-        Ok(Signals(reader))
+        Ok(Signals {
+            pipe: reader,
+            readable: Cell::new(false),
+        })
     }
 
-    /// Whether a signal arrived since the last call.
+    /// Whether [`wait`] saw a signal since the last call.
     pub(crate) fn arrived(&mut self) -> bool {
-        matches!(self.0.read(&mut [0; 16]), Ok(1..))
+        self.readable.take() && matches!(self.pipe.read(&mut [0; 16]), Ok(1..))
     }
 }
 
@@ -246,11 +263,12 @@ impl Signals {
 /// packet is due every 0.1 ms.
 pub(crate) fn wait<'a>(
     sockets: impl IntoIterator<Item = &'a Udp>,
-    signals: &Signals,
+    signals: &'a Signals,
     deadline: Option<Instant>,
 ) -> io::Result<()> {
     let mut timeout = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-    let mut fds = vec![PollFd::new(&signals.0, PollFlags::IN)];
+    let mut fds = vec![PollFd::new(&signals.pipe, PollFlags::IN)];
+    let mut readable = vec![&signals.readable];
     for udp in sockets {
         let mut events = PollFlags::IN;
         if udp.unsent.is_some() {
@@ -259,13 +277,21 @@ pub(crate) fn wait<'a>(
             timeout = None;
         }
         fds.push(PollFd::new(&udp.socket, events));
+        readable.push(&udp.readable);
     }
     let timeout = timeout.map(|t| Timespec {
         tv_sec: t.as_secs() as i64,
         tv_nsec: i64::from(t.subsec_nanos()),
     });
     match poll(&mut fds, timeout.as_ref()) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(e) => Err(e.into()),
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(()),
+        Err(e) => return Err(e.into()),
     }
+    for (fd, readable) in fds.iter().zip(readable) {
+        // An error waits to be read, too.
+        let idle = (fd.revents() - PollFlags::OUT).is_empty();
+        readable.set(readable.get() || !idle);
+    }
+    Ok(())
 }
