@@ -197,6 +197,7 @@ pub(super) fn sandboxed(
     fs::create_dir_all(&exchange)
         .and_then(|()| fs::write(exchange.join(JOB), serde_json::to_vec(job)?))
         .with_context(|| format!("cannot write into {}", folder.display()))?;
+    let _processor = sandbox.processor();
     let mut command = sandbox.command(folder)?;
     let mut words = Vec::new();
     let patience = job.time_limit + MOST_OVERHEAD;

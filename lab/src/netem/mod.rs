@@ -25,6 +25,7 @@ mod experiment;
 mod network;
 mod pair;
 mod process;
+mod processor;
 mod progress;
 mod qlog;
 mod queue;

@@ -9,6 +9,7 @@ use anyhow::{bail, Context, Result};
 use clap::ValueEnum;
 use nix::unistd::geteuid;
 
+use super::processor::Processor;
 use super::uml::{self, Uml};
 
 /// What the user asks for.
@@ -87,6 +88,15 @@ impl Sandbox {
                 Ok(command)
             }
             Sandbox::Uml(uml) => uml.command(&program, folder),
+        }
+    }
+
+    /// A processor for what this thread starts now, where that is better than
+    /// several.
+    pub(super) fn processor(&self) -> Option<Processor> {
+        match self {
+            Sandbox::Kernel => None,
+            Sandbox::Uml(_) => Processor::take(),
         }
     }
 
