@@ -184,8 +184,7 @@ impl Petra {
                 1.0
             }
         } else if self.config.probe {
-            let needed = self.ssthresh_target().map(|bytes| bytes / datagram);
-            self.probe.datagrams(bytes / datagram, needed) * datagram / bytes
+            self.probe.datagrams(bytes / datagram) * datagram / bytes
         } else {
             datagram / bytes
         };

@@ -8,10 +8,6 @@ const PATIENCE: u32 = 8;
 /// Most that growth adds to the window in a round trip, as a part of it.
 const MOST_GROWTH: f64 = 1.0 / 8.0;
 
-/// Part of the growth that is left where the window holds what the path needs:
-/// what comes on top waits in a queue, which is seen only a round trip or two later.
-const BEYOND: f64 = 1.0 / 2.0;
-
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probe {
     quiet_rounds: u32,
@@ -32,17 +28,12 @@ impl Probe {
         self.quiet_rounds = 0;
     }
 
-    /// Datagrams to grow by in a round trip, for a window of so many where the path
-    /// needs `needed`: one, as in RFC 9002 section 7.3.3, and doubling once the path
-    /// has been quiet.
-    pub(super) fn datagrams(&self, window: f64, needed: Option<f64>) -> f64 {
+    /// Datagrams to grow by in a round trip, for a window of so many: one, as in
+    /// RFC 9002 section 7.3.3, and doubling once the path has been quiet.
+    pub(super) fn datagrams(&self, window: f64) -> f64 {
         let doublings = self.quiet_rounds.saturating_sub(PATIENCE).min(31);
         let most = (MOST_GROWTH * window).max(1.0);
-        let part = match needed {
-            Some(needed) if needed <= window => BEYOND,
-            _ => 1.0,
-        };
-        part * f64::from(1u32 << doublings).min(most)
+        f64::from(1u32 << doublings).min(most)
     }
 }
 
@@ -68,37 +59,26 @@ mod tests {
             (12, 12.5),
             (90, 12.5),
         ] {
-            assert_eq!(quiet(rounds).datagrams(100.0, None), datagrams, "{rounds}");
+            assert_eq!(quiet(rounds).datagrams(100.0), datagrams, "{rounds}");
         }
-        assert_eq!(quiet(90).datagrams(2.0, None), 1.0);
-        assert_eq!(quiet(90).datagrams(1e12, None), f64::from(1u32 << 31));
+        assert_eq!(quiet(90).datagrams(2.0), 1.0);
+        assert_eq!(quiet(90).datagrams(1e12), f64::from(1u32 << 31));
     }
 
     #[test]
     fn a_queue_or_a_reduction_begins_anew() {
         let mut probe = quiet(12);
         probe.end_round(true, false);
-        assert_eq!(probe.datagrams(100.0, None), 1.0);
+        assert_eq!(probe.datagrams(100.0), 1.0);
         let mut probe = quiet(12);
         probe.on_reduction();
-        assert_eq!(probe.datagrams(100.0, None), 1.0);
-    }
-
-    #[test]
-    fn it_halves_where_the_window_holds_what_the_path_needs() {
-        for (needed, datagrams) in [(101.0, 8.0), (100.0, 4.0), (50.0, 4.0)] {
-            assert_eq!(
-                quiet(11).datagrams(100.0, Some(needed)),
-                datagrams,
-                "{needed}"
-            );
-        }
+        assert_eq!(probe.datagrams(100.0), 1.0);
     }
 
     #[test]
     fn an_idle_application_tests_nothing() {
         let mut probe = quiet(8);
         probe.end_round(false, true);
-        assert_eq!(probe.datagrams(100.0, None), 1.0);
+        assert_eq!(probe.datagrams(100.0), 1.0);
     }
 }
