@@ -21,6 +21,7 @@ use url::Url;
 mod common {
     pub(crate) mod body;
     pub(crate) mod download;
+    pub(crate) mod qlog;
     pub(crate) mod quic;
     pub(crate) mod session;
     pub(crate) mod udp;
@@ -173,6 +174,7 @@ fn run(args: &Args, downloads: Vec<Download>) -> Result<(Summary, bool)> {
     let mut connector = Connector {
         transport: &args.transport,
         config,
+        logs: args.transport.logs()?,
         verify: !args.insecure,
         timeout: args.connect_timeout,
     };

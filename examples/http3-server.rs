@@ -23,11 +23,13 @@ mod common {
     pub(crate) mod body;
     pub(crate) mod certs;
     pub(crate) mod content;
+    pub(crate) mod qlog;
     pub(crate) mod quic;
     pub(crate) mod udp;
 }
 use common::content::{ByReference, Failure, Response};
-use common::{certs, quic::Transport, udp};
+use common::quic::{Logs, Transport};
+use common::{certs, udp};
 
 /// The length of our connection IDs in bytes.
 const ID_LEN: usize = 16;
@@ -87,6 +89,7 @@ struct Server {
     args: Args,
     root: Option<PathBuf>,
     config: quiche::Config,
+    logs: Logs,
     udp: udp::Udp,
     signals: udp::Signals,
     connections: HashMap<ConnectionId<'static>, Connection>,
@@ -112,6 +115,7 @@ impl Server {
         tls.set_private_key_file(&key, SslFiletype::PEM)
             .with_context(|| format!("cannot load the private key from {}", key.display()))?;
         let config = args.transport.config(tls)?;
+        let logs = args.transport.logs()?;
         let root = args.root.as_ref().map(|root| {
             root.canonicalize()
                 .with_context(|| format!("cannot serve {}", root.display()))
@@ -125,6 +129,7 @@ impl Server {
             args,
             root,
             config,
+            logs,
             udp,
             signals,
             connections: HashMap::new(),
@@ -172,8 +177,8 @@ impl Server {
     /// Hands what arrived to the connections it is for.
     fn receive(&mut self) -> Result<()> {
         let Server {
-            args,
             config,
+            logs,
             udp,
             connections,
             ids,
@@ -197,7 +202,7 @@ impl Server {
                         out.truncate(len.ok()?);
                         return Some(out);
                     }
-                    let connection = Connection::accept(&id, info, config, &args.transport);
+                    let connection = Connection::accept(&id, info, config, logs);
                     connections.insert(id.clone(), connection.ok()?);
                 }
                 let connection = connections.get_mut(&id)?;
@@ -241,10 +246,10 @@ impl Connection {
         id: &ConnectionId,
         info: RecvInfo,
         config: &mut quiche::Config,
-        transport: &Transport,
+        logs: &Logs,
     ) -> Result<Connection> {
         let mut quic = quiche::accept_with_buf_factory(id, None, info.to, info.from, config)?;
-        if let Err(e) = transport.log(&mut quic, "server") {
+        if let Err(e) = logs.begin(&mut quic, "server") {
             eprintln!("http3-server: {e:#}; the connection goes on");
         }
         Ok(Connection {

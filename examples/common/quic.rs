@@ -1,16 +1,16 @@
 //! What both ends of a connection can be told on the command line, and the
 //! quiche configuration that follows from it.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::fs::OpenOptions;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use boring::ssl::SslContextBuilder;
-use petra_qlog::Live;
 use quiche::congestion_control::check;
 use quiche::BufFactory;
+
+use super::qlog::Qlogs;
 
 /// Receive windows, in bytes, of a connection and of each of its streams. They
 /// never limit 1 Gbit/s over 100 ms (12.5 MB), not even while they are being
@@ -131,15 +131,29 @@ impl Transport {
         if self.keylog.is_some() {
             config.log_keys();
         }
-        if let Some(folder) = &self.qlog {
-            fs::create_dir_all(folder)
-                .with_context(|| format!("cannot make the qlog folder {}", folder.display()))?;
-        }
         Ok(config)
     }
 
-    /// Starts the logs of a new connection, which is `role` (client or server).
-    pub(crate) fn log<F: BufFactory>(
+    /// What connections leave behind. Makes the folder of the qlogs.
+    pub(crate) fn logs(&self) -> Result<Logs> {
+        Ok(Logs {
+            keylog: self.keylog.clone(),
+            qlogs: self.qlog.as_deref().map(Qlogs::into).transpose()?,
+            description: format!("congestion controller {}", self.controller()),
+        })
+    }
+}
+
+/// The logs of all connections.
+pub(crate) struct Logs {
+    keylog: Option<PathBuf>,
+    qlogs: Option<Qlogs>,
+    description: String,
+}
+
+impl Logs {
+    /// Begins those of a connection, which is `role` (client or server) in it.
+    pub(crate) fn begin<F: BufFactory>(
         &self,
         conn: &mut quiche::Connection<F>,
         role: &str,
@@ -149,76 +163,12 @@ impl Transport {
             let file = file.with_context(|| format!("cannot write {}", path.display()))?;
             conn.set_keylog(Box::new(file));
         }
-        if let Some(folder) = &self.qlog {
+        if let Some(qlogs) = &self.qlogs {
             let name = format!("{role}-{:?}", conn.source_id());
-            let log = LogFile::create(&folder.join(format!("{name}.sqlog")))?;
+            let log = Box::new(qlogs.begin(&name)?);
             let level = quiche::QlogLevel::Extra;
-            let description = format!("congestion controller {}", self.controller());
-            conn.set_qlog_with_level(Box::new(log), name, description, level);
+            conn.set_qlog_with_level(log, name, self.description.clone(), level);
         }
         Ok(())
-    }
-}
-
-/// A trace and beside it the copy for qvis. Their failures are reported once and
-/// disturb nobody: a full disk ends the log, not the transfer.
-struct LogFile {
-    path: PathBuf,
-    /// The trace as quiche writes it.
-    raw: Option<BufWriter<File>>,
-    /// What qvis opens.
-    copy: Option<Live<File>>,
-}
-
-impl LogFile {
-    fn create(path: &Path) -> Result<LogFile> {
-        let create = |path: &Path| {
-            let file = File::create_new(path);
-            file.with_context(|| format!("cannot make the qlog {}", path.display()))
-        };
-        Ok(LogFile {
-            path: path.into(),
-            raw: Some(BufWriter::new(create(path)?)),
-            copy: Some(Live::new(create(&petra_qlog::beside(path))?)),
-        })
-    }
-
-    /// With the end of one of them the other ends, too.
-    fn attempt(&mut self, write: impl FnOnce(&mut Self) -> io::Result<()>) {
-        if let Err(e) = write(self) {
-            let path = self.path.display();
-            eprintln!("the qlog {path} ends here, incomplete: {e}; the connection goes on");
-            self.raw = None;
-            self.copy = None;
-        }
-    }
-}
-
-impl Write for LogFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.attempt(|log| {
-            log.raw
-                .as_mut()
-                .map_or(Ok(()), |file| file.write_all(bytes))?;
-            log.copy
-                .as_mut()
-                .map_or(Ok(()), |copy| copy.write_all(bytes))
-        });
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.attempt(|log| log.raw.as_mut().map_or(Ok(()), |file| file.flush()));
-        Ok(())
-    }
-}
-
-impl Drop for LogFile {
-    fn drop(&mut self) {
-        self.attempt(|log| {
-            log.raw.as_mut().map_or(Ok(()), |file| file.flush())?;
-            let copy = log.copy.take().map(Live::finish);
-            copy.map_or(Ok(()), |end| end.map(drop).map_err(io::Error::other))
-        });
     }
 }

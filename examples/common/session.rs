@@ -12,7 +12,7 @@ use quiche::h3::{self, WireErrorCode};
 use url::{Host, Url};
 
 use super::download::Download;
-use super::quic::Transport;
+use super::quic::{Logs, Transport};
 use super::udp::Udp;
 
 /// Batches of datagrams that are read before they are acknowledged.
@@ -22,6 +22,7 @@ const READS: usize = 4;
 pub(crate) struct Connector<'a> {
     pub(crate) transport: &'a Transport,
     pub(crate) config: quiche::Config,
+    pub(crate) logs: Logs,
     /// Whether the server has to prove who it is.
     pub(crate) verify: bool,
     /// How long each of a server's addresses has to answer.
@@ -274,7 +275,7 @@ impl Connection {
             let ssl: &mut SslRef = quic.as_mut();
             ssl.param_mut().set_ip(ip)?;
         }
-        connector.transport.log(&mut quic, "client")?;
+        connector.logs.begin(&mut quic, "client")?;
         let begun = Instant::now();
         Ok(Connection {
             peer,

@@ -88,9 +88,9 @@ impl Pair<'_> {
         if let Some(clock) = &self.job.uml_clock {
             // On the one processor that there is, a program may have to wait
             // for another until the next tick, 10 ms. The server's is the
-            // timing that counts.
+            // timing that counts; the threads that write qlogs come last.
             let priority = if namespace == "server" { "2" } else { "1" };
-            command.args(["chrt", "--fifo", priority, "env"]);
+            command.args(["chrt", "--reset-on-fork", "--fifo", priority, "env"]);
             command.arg(format!("LD_PRELOAD={}", clock.display()));
         }
         command.arg(program).args(arguments);

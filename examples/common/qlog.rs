@@ -1,0 +1,166 @@
+//! The qlogs of connections: each a trace as quiche writes it, and beside it the
+//! copy that qvis opens.
+//!
+//! A thread writes them all. To make the copies takes more time than to make the
+//! packets they tell of, and neither that nor a slow disk should hold a packet up.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use anyhow::{Context, Result};
+use petra_qlog::Live;
+
+/// How much text of a trace goes to the thread at a time, in bytes.
+const CHUNK: usize = 16 << 10;
+
+/// How many chunks may wait. Who writes more waits with them: a trace with gaps
+/// would be worth nothing.
+const WAITING: usize = 1 << 10;
+
+/// The folder of the qlogs, and the thread that writes them. All is on the disk
+/// when it and the last log that came of it are gone.
+pub(crate) struct Qlogs {
+    folder: PathBuf,
+    thread: Arc<Thread>,
+}
+
+impl Qlogs {
+    /// Makes the folder when it is not there.
+    pub(crate) fn into(folder: &Path) -> Result<Qlogs> {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the qlog folder {}", folder.display()))?;
+        let (messages, inbox) = sync_channel(WAITING);
+        let thread = thread::Builder::new().name("qlog".into());
+        let handle = thread
+            .spawn(move || write(inbox))
+            .context("cannot start a thread for the qlogs")?;
+        let thread = Thread {
+            messages: Some(messages),
+            handle: Some(handle),
+        };
+        Ok(Qlogs {
+            folder: folder.into(),
+            thread: Arc::new(thread),
+        })
+    }
+
+    /// Begins the trace of a connection, which is complete when it is dropped.
+    pub(crate) fn begin(&self, name: &str) -> Result<impl Write + Send + Sync> {
+        let path = self.folder.join(format!("{name}.sqlog"));
+        let files = Files::create(&path)?;
+        let log = Log {
+            path: path.into(),
+            thread: self.thread.clone(),
+        };
+        log.send(Message::Begin(files));
+        Ok(BufWriter::with_capacity(CHUNK, log))
+    }
+}
+
+/// The thread, which ends when nobody can send to it any more.
+struct Thread {
+    messages: Option<SyncSender<(Arc<Path>, Message)>>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.messages = None;
+        // Should it have panicked, it has said so.
+        self.handle.take().map(JoinHandle::join);
+    }
+}
+
+enum Message {
+    Begin(Files),
+    Text(Vec<u8>),
+    End,
+}
+
+/// A trace for the one who writes it.
+struct Log {
+    path: Arc<Path>,
+    thread: Arc<Thread>,
+}
+
+impl Log {
+    fn send(&self, message: Message) {
+        if let Some(messages) = &self.thread.messages {
+            // The thread listens for as long as there is a log.
+            let _ = messages.send((self.path.clone(), message));
+        }
+    }
+}
+
+impl Write for Log {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.send(Message::Text(text.to_vec()));
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.send(Message::End);
+    }
+}
+
+/// The thread's work. What cannot be written is reported once and disturbs
+/// nobody: a full disk ends the log, not the transfer.
+fn write(inbox: Receiver<(Arc<Path>, Message)>) {
+    let mut open: HashMap<Arc<Path>, Files> = HashMap::new();
+    for (path, message) in inbox {
+        let written = match message {
+            Message::Begin(files) => {
+                open.insert(path.clone(), files);
+                Ok(())
+            }
+            Message::Text(text) => open.get_mut(&path).map_or(Ok(()), |it| it.write(&text)),
+            Message::End => open.remove(&path).map_or(Ok(()), Files::finish),
+        };
+        if let Err(e) = written {
+            open.remove(&path);
+            let path = path.display();
+            eprintln!("the qlog {path} ends here, incomplete: {e}; the connection goes on");
+        }
+    }
+}
+
+/// A trace and its copy. When one of them fails, the other ends as well.
+struct Files {
+    /// The trace as quiche writes it.
+    raw: File,
+    /// What qvis opens.
+    copy: Live<File>,
+}
+
+impl Files {
+    fn create(path: &Path) -> Result<Files> {
+        let create = |path: &Path| {
+            let file = File::create_new(path);
+            file.with_context(|| format!("cannot make the qlog {}", path.display()))
+        };
+        Ok(Files {
+            raw: create(path)?,
+            copy: Live::new(create(&petra_qlog::beside(path))?),
+        })
+    }
+
+    fn write(&mut self, text: &[u8]) -> io::Result<()> {
+        self.raw.write_all(text)?;
+        self.copy.write_all(text)
+    }
+
+    fn finish(self) -> io::Result<()> {
+        self.copy.finish().map(drop).map_err(io::Error::other)
+    }
+}
