@@ -11,6 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::bench::{blank, check, endless, sandboxed};
 use super::command::Options;
+use super::processor;
 use super::progress::Progress;
 use super::results::{Folder, RunSummary, Summary};
 use super::run::Record;
@@ -49,7 +50,7 @@ pub fn execute(controllers: &[String], options: &Options) -> Result<()> {
     }
     let workers = match options.parallel {
         Some(runs) => runs.into(),
-        None => thread::available_parallelism()?.get().min(2),
+        None => processor::count().min(2),
     };
     let workers = workers.min(jobs.len());
     eprintln!("{sandbox}; runs: {}, {workers} at a time", jobs.len());
@@ -64,7 +65,7 @@ pub fn execute(controllers: &[String], options: &Options) -> Result<()> {
         next: AtomicUsize::new(0),
     };
     let runs = crew.work(workers)?;
-    let summary = Summary::new(&sandbox, &job.link, runs);
+    let summary = Summary::new(&sandbox, &job.link, runs, workers);
     let target = folder.complete(&summary)?;
     println!("{}", table::render(&summary));
     if let Some(doubt) = summary.doubt() {

@@ -1,13 +1,22 @@
 //! A processor for one run.
 //!
 //! User-mode Linux is a handful of processes of which one runs at a time: to wake
-//! the next on another processor takes longer than to switch to it.
+//! the next on another processor takes longer than to switch to it. And a processor
+//! that went to sleep wakes late, in a virtual machine by milliseconds now and
+//! then; what should have left in the meantime leaves at once. So it is kept awake.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::{hint, thread};
 
 use nix::sched::{sched_getaffinity, sched_setaffinity, CpuSet};
 use nix::unistd::Pid;
+
+/// How many processors this program may use.
+pub(super) fn count() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
 
 /// The processors of runs under way.
 static TAKEN: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
@@ -16,6 +25,8 @@ static TAKEN: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 pub(super) struct Processor {
     number: usize,
     before: CpuSet,
+    /// Ends the thread that keeps it awake.
+    sleep: Arc<AtomicBool>,
 }
 
 impl Processor {
@@ -31,17 +42,36 @@ impl Processor {
         alone.set(number).ok()?;
         sched_setaffinity(this, &alone).ok()?;
         taken.insert(number);
-        Some(Processor { number, before })
+        let sleep = Arc::new(AtomicBool::new(false));
+        let told = sleep.clone();
+        // Where it was started it stays. Without it a run is as it was.
+        let _ = thread::Builder::new().spawn(move || keep_awake(&told));
+        Some(Processor {
+            number,
+            before,
+            sleep,
+        })
     }
 }
 
 impl Drop for Processor {
     fn drop(&mut self) {
+        self.sleep.store(true, Ordering::Relaxed);
         // The thread ends with the runs; at worst it stays where it is.
         let _ = sched_setaffinity(Pid::from_raw(0), &self.before);
         if let Ok(mut taken) = TAKEN.lock() {
             taken.remove(&self.number);
         }
+    }
+}
+
+/// Spends the time that nobody else wants, which no other work notices.
+fn keep_awake(sleep: &AtomicBool) {
+    let lowest = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameter outlives the call.
+    let set = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &lowest) };
+    while set == 0 && !sleep.load(Ordering::Relaxed) {
+        hint::spin_loop();
     }
 }
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{json, Value};
 use tempfile::TempDir;
 
+use super::processor;
 use super::qlog::Transport;
 use super::run::Record;
 use super::sandbox::Sandbox;
@@ -80,7 +81,7 @@ pub(super) struct Summary {
     versions: Value,
     backend: String,
     /// Processors of this machine, and processes that wanted one over the last
-    /// minute (the load average).
+    /// minute: the load average, without what only keeps processors awake.
     processors: usize,
     load: f64,
     /// The link as asked for. Each run has it as measured.
@@ -167,7 +168,14 @@ impl fmt::Display for RunSummary {
 }
 
 impl Summary {
-    pub(super) fn new(sandbox: &Sandbox, link: &Link, runs: Vec<RunSummary>) -> Self {
+    /// Of runs of which so many went at a time.
+    pub(super) fn new(
+        sandbox: &Sandbox,
+        link: &Link,
+        runs: Vec<RunSummary>,
+        at_a_time: usize,
+    ) -> Self {
+        let awake = sandbox.awake(at_a_time) as f64;
         Summary {
             finished: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             versions: json!({
@@ -176,8 +184,8 @@ impl Summary {
                 "quiche": quiche_version(),
             }),
             backend: sandbox.to_string(),
-            processors: thread::available_parallelism().map_or(1, usize::from),
-            load: load(),
+            processors: processor::count(),
+            load: (load() - awake).max(0.0),
             link: json!({
                 "down": direction(&link.down, link),
                 "up": direction(&link.up, link),

@@ -9,7 +9,7 @@ use anyhow::{bail, Context, Result};
 use clap::ValueEnum;
 use nix::unistd::geteuid;
 
-use super::processor::Processor;
+use super::processor::{self, Processor};
 use super::uml::{self, Uml};
 
 /// What the user asks for.
@@ -97,6 +97,14 @@ impl Sandbox {
         match self {
             Sandbox::Kernel => None,
             Sandbox::Uml(_) => Processor::take(),
+        }
+    }
+
+    /// How many processors so many runs at a time keep awake.
+    pub(super) fn awake(&self, runs: usize) -> usize {
+        match self {
+            Sandbox::Kernel => 0,
+            Sandbox::Uml(_) => runs.min(processor::count()),
         }
     }
 
