@@ -4,7 +4,6 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{ensure, Context, Result};
