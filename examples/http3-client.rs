@@ -206,9 +206,10 @@ fn run(args: &Args, downloads: Vec<Download>) -> Result<(Summary, bool)> {
         let signalled = signals.arrived();
         interrupted |= signalled;
         if signalled || end.is_some_and(|end| end <= now) {
-            if stopped.replace(now).is_some() {
+            if stopped.is_some() {
                 break;
             }
+            stopped = Some(now);
             sessions.iter_mut().for_each(Session::cancel);
         }
         for session in &mut sessions {
