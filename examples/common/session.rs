@@ -330,11 +330,8 @@ impl Connection {
             }
         };
         let quic = &mut self.quic;
-        self.cancelled.retain(|stream| {
-            // quiche forgets a stream once its end was read.
-            while quic.stream_recv(*stream, &mut [0; 1024]).is_ok() {}
-            quic.stream_capacity(*stream).is_ok()
-        });
+        self.cancelled
+            .retain(|stream| !quic.stream_finished(*stream));
         let deadline = self.handshake.is_none().then_some(self.deadline);
         let timers = more
             .into_iter()
