@@ -215,6 +215,11 @@ fn what_cannot_be_done_is_said_and_leaves_nothing() {
         (&["qvis", "a.sqlog", "-o", "a.sqlog"], "overwrite"),
         (&["qvis", "a.sqlog", "--slim", "1kB"], "too few"),
         (&["qvis", "a.sqlog", "--slim", "small"], "200MB"),
+        (
+            &["qvis", "a.sqlog", "--slim", "1MB", "--packets", "3"],
+            "3 packets are too few",
+        ),
+        (&["qvis", "a.sqlog", "--packets", "3"], "--slim"),
         (&["qvis", "a.sqlog", "b.sqlog", "-o", "x"], "folder"),
         (&["qvis", "-"], "-o"),
     ] {

@@ -9,13 +9,16 @@ use std::io::{self, BufWriter, Read, Seek, Write};
 use std::time::Instant;
 
 use flate2::read::GzDecoder;
-use petra_qlog::qvis::{fit, rewrite, Detail};
+use petra_qlog::qvis::{fit, rewrite, Detail, Size};
 
 /// Bytes of the trace.
 const SIZE: u64 = 300_000_000;
 
 /// What slim copies are to fit in.
-const BUDGET: u64 = 20_000_000;
+const BUDGET: Size = Size {
+    bytes: 20_000_000,
+    packets: u64::MAX,
+};
 
 /// What goes on from one repetition to the next, in the fields' units.
 const STEPS: [(&str, u64); 4] = [

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use crate::qvis::Size;
+
 /// Why a trace cannot be read or written.
 ///
 /// Records count from 1, which is the header; bytes count from 0.
@@ -41,10 +43,10 @@ pub enum Error {
     Whole(String),
     /// The trace cannot be made as small as it should be.
     DoesNotFit {
-        /// How small it should be, in bytes.
-        budget: u64,
+        /// How small it should be.
+        budget: Size,
         /// How small it gets.
-        smallest: u64,
+        smallest: Size,
     },
     /// The output cannot be written.
     Write(io::Error),
@@ -71,10 +73,16 @@ impl fmt::Display for Error {
             ),
             Error::Read { after, .. } => write!(f, "cannot be read after record {after}"),
             Error::Whole(reason) => write!(f, "{reason}"),
-            Error::DoesNotFit { budget, smallest } => write!(
-                f,
-                "{budget} bytes are too few: with every window and every loss it takes {smallest}"
-            ),
+            Error::DoesNotFit { budget, smallest } => {
+                let (few, takes, what) = match smallest.bytes > budget.bytes {
+                    true => (budget.bytes, smallest.bytes, "bytes"),
+                    false => (budget.packets, smallest.packets, "packets"),
+                };
+                write!(
+                    f,
+                    "{few} {what} are too few: with every window and every loss it takes {takes}"
+                )
+            }
             Error::Write(_) => write!(f, "cannot be written"),
         }
     }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure, Context, Result};
 use clap::{Args, Subcommand};
-use petra_qlog::qvis::{self, Detail, Summary};
+use petra_qlog::qvis::{self, Detail, Size, Summary};
 use petra_qlog::stats::Stats;
 use petra_qlog::QVIS_SUFFIX;
 
@@ -79,6 +79,9 @@ struct Qvis {
     /// Keep only what qvis draws, in at most this size, such as 20MB.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     slim: Option<u64>,
+    /// And at most so many packets: qvis's sequence page takes 10 s for some 8000.
+    #[arg(long, value_name = "N", requires = "slim")]
+    packets: Option<u64>,
 }
 
 impl Qlog {
@@ -169,7 +172,9 @@ impl Qvis {
         let mut output = Output::beside(target)?;
         let (summary, width_ms) = match self.slim {
             None => (qvis::rewrite(input, output.file(), &Detail::All)?, 0.0),
-            Some(budget) => {
+            Some(bytes) => {
+                let packets = self.packets.unwrap_or(u64::MAX);
+                let budget = Size { bytes, packets };
                 let mut scratch = output.scratch()?;
                 let fit = qvis::fit(input, budget, &mut scratch, output.file())?;
                 (fit.summary, fit.width_ms)

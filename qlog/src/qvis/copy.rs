@@ -5,7 +5,7 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 
 use super::rewriter::Rewriter;
 use super::slim::Slim;
-use super::{Detail, Summary};
+use super::{Detail, Size, Summary};
 use crate::{End, Error, Event, Header, Space};
 
 /// What the header says until the trace has been seen to its end. It is filled
@@ -66,9 +66,12 @@ impl<W: Write + Seek> Copy<W> {
         self.pass_on()
     }
 
-    /// Bytes written up to now.
-    pub(super) fn written(&self) -> u64 {
-        self.written
+    /// What has been written up to now.
+    pub(super) fn size(&self) -> Size {
+        Size {
+            bytes: self.written,
+            packets: self.rewriter.packets(),
+        }
     }
 
     /// Completes the output.
@@ -88,6 +91,7 @@ impl<W: Write + Seek> Copy<W> {
         let summary = Summary {
             events: self.events,
             bytes: self.written,
+            packets: self.rewriter.packets(),
             logged: losses.logged,
             inferred: losses.inferred,
             counted: losses.counted,

@@ -13,6 +13,36 @@ use crate::{Error, Space, Trace};
 /// in which they are tried.
 const WIDTHS: [f64; 9] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0];
 
+const UNLIMITED: Size = Size {
+    bytes: u64::MAX,
+    packets: u64::MAX,
+};
+
+/// How large a copy is, or may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// Its packets of both directions.
+    pub packets: u64,
+}
+
+impl Size {
+    fn fits(self, budget: Size) -> bool {
+        self.bytes <= budget.bytes && self.packets <= budget.packets
+    }
+}
+
+impl Summary {
+    /// How large the copy is.
+    fn size(&self) -> Size {
+        Size {
+            bytes: self.bytes,
+            packets: self.packets,
+        }
+    }
+}
+
 /// A trace that has been made to fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
@@ -22,7 +52,7 @@ pub struct Fit {
     pub width_ms: f64,
 }
 
-/// Rewrites a trace to what qvis draws, in at most `budget` bytes.
+/// Rewrites a trace to what qvis draws, within `budget`.
 ///
 /// Both files are overwritten; `scratch` holds what has to be read more often
 /// than once.
@@ -33,12 +63,12 @@ pub struct Fit {
 /// fit.
 pub fn fit(
     input: impl Read,
-    budget: u64,
+    budget: Size,
     scratch: &mut File,
     output: &mut File,
 ) -> Result<Fit, Error> {
-    let (whole, lost) = trim(input, scratch, Slim::default(), u64::MAX)?;
-    if whole.bytes <= budget {
+    let (whole, lost) = trim(input, scratch, Slim::default(), UNLIMITED)?;
+    if whole.size().fits(budget) {
         scratch.rewind().map_err(Error::Write)?;
         io::copy(scratch, output).map_err(Error::Write)?;
         return Ok(Fit {
@@ -46,7 +76,7 @@ pub fn fit(
             width_ms: 0.0,
         });
     }
-    let mut smallest = whole.bytes;
+    let mut smallest = whole.size();
     for width_ms in WIDTHS {
         scratch.rewind().map_err(Error::Write)?;
         output
@@ -55,31 +85,36 @@ pub fn fit(
             .map_err(Error::Write)?;
         // The last one is seen to its end, to say how small it gets.
         let last = width_ms == WIDTHS[WIDTHS.len() - 1];
-        let most = if last { u64::MAX } else { budget };
+        let most = if last { UNLIMITED } else { budget };
         let slim = Slim::of_width(width_ms, lost.clone());
-        let (Summary { bytes, .. }, _) = trim(&*scratch, output, slim, most)?;
-        if bytes <= budget {
-            let summary = Summary { bytes, ..whole };
+        let (copy, _) = trim(&*scratch, output, slim, most)?;
+        if copy.size().fits(budget) {
+            let Size { bytes, packets } = copy.size();
+            let summary = Summary {
+                bytes,
+                packets,
+                ..whole
+            };
             return Ok(Fit { summary, width_ms });
         }
-        smallest = bytes;
+        smallest = copy.size();
     }
     Err(Error::DoesNotFit { budget, smallest })
 }
 
-/// Writes what stays of a trace, up to where it is more than `most` bytes; says
+/// Writes what stays of a trace, up to where it is more than `most`; says
 /// also which packets were lost.
 fn trim(
     input: impl Read,
     output: &File,
     slim: Slim,
-    most: u64,
+    most: Size,
 ) -> Result<(Summary, HashSet<(Space, u64)>), Error> {
     let mut trace = Trace::open(input)?;
     let mut copy = Copy::with(output, trace.header(), Some(slim))?;
     while let Some(event) = trace.next_event()? {
         copy.write(&event)?;
-        if copy.written() > most {
+        if !copy.size().fits(most) {
             break;
         }
     }

@@ -16,7 +16,7 @@ use std::io::{Read, Seek, Write};
 use crate::{End, Error, Trace};
 
 pub use self::copy::Copy;
-pub use self::fit::{fit, Fit};
+pub use self::fit::{fit, Fit, Size};
 
 /// What stands for "no value" where quiche writes a number of 64 bits.
 pub(crate) const NO_VALUE: &str = "18446744073709551615";
@@ -55,6 +55,8 @@ pub struct Summary {
     pub events: u64,
     /// Bytes that were written.
     pub bytes: u64,
+    /// Packets of both directions that were written.
+    pub packets: u64,
     /// Lost packets that the trace itself has events of.
     pub logged: u64,
     /// Lost packets that were inferred.

@@ -21,6 +21,8 @@ pub(super) struct Rewriter {
     time: f64,
     time_text: String,
     sampled: bool,
+    /// Packets of both directions that were read.
+    packets: u64,
     slim: Option<Slim>,
 }
 
@@ -33,7 +35,16 @@ impl Rewriter {
             time: f64::NEG_INFINITY,
             time_text: "0".to_owned(),
             sampled: false,
+            packets: 0,
             slim,
+        }
+    }
+
+    /// Packets of both directions that were written.
+    pub(super) fn packets(&self) -> u64 {
+        match &self.slim {
+            Some(slim) => slim.packets(),
+            None => self.packets,
         }
     }
 
@@ -59,7 +70,10 @@ impl Rewriter {
         self.edits
             .replace(event.position(event.name), name.length, name.instead);
         match event.kind {
-            Kind::Sent | Kind::Received => self.packet(event, out)?,
+            Kind::Sent | Kind::Received => {
+                self.packets += 1;
+                self.packet(event, out)?;
+            }
             Kind::Lost => {
                 let packet: Packet = event.read()?;
                 let told = packet.header.packet_type;

@@ -45,6 +45,8 @@ pub(super) struct Slim {
     /// The latest value of what is drawn, and whether it is still to be written.
     latest: [(String, bool); DRAWN.len()],
     metrics_at: Option<f64>,
+    /// Packets written.
+    packets: u64,
     /// The time of the event at hand.
     now: f64,
     now_text: String,
@@ -88,6 +90,11 @@ impl Slim {
             lost,
             ..Slim::default()
         }
+    }
+
+    /// Packets that were written up to now.
+    pub(super) fn packets(&self) -> u64 {
+        self.packets
     }
 
     /// Time goes on. What has been collected long enough is written, with the
@@ -261,6 +268,7 @@ impl Slim {
             }
             outstanding.push_back(number);
         }
+        self.packets += 1;
         write_record(
             out,
             format_args!(

@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use super::sample::raw;
 use petra_qlog::check::check;
-use petra_qlog::qvis::{fit, rewrite, Detail};
+use petra_qlog::qvis::{fit, rewrite, Detail, Size};
 use petra_qlog::stats::Stats;
 use petra_qlog::{Live, Trace};
 use proptest::prelude::*;
@@ -28,7 +28,11 @@ fn read(bytes: &[u8]) {
     let _ = std::io::Write::write_all(&mut live, bytes);
     let _ = live.finish();
     let file = || tempfile::tempfile().unwrap();
-    let _ = fit(bytes, 2_000, &mut file(), &mut file());
+    let budget = Size {
+        bytes: 2_000,
+        packets: 20,
+    };
+    let _ = fit(bytes, budget, &mut file(), &mut file());
 }
 
 /// The header and some records of the real trace, from anywhere in it.

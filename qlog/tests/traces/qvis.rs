@@ -5,7 +5,7 @@ use std::io::{Cursor, Read, Seek, Write};
 
 use super::sample::{copy, raw, stock, Contents};
 use petra_qlog::check::check;
-use petra_qlog::qvis::{fit, Detail, Source};
+use petra_qlog::qvis::{fit, Detail, Size, Source};
 use petra_qlog::{Error, Live};
 
 #[test]
@@ -151,7 +151,12 @@ fn a_corrupt_record_in_the_middle_is_named() {
     }
 }
 
-fn slimmed(raw: &str, budget: u64) -> Result<(String, f64), Error> {
+fn slimmed(raw: &str, bytes: u64) -> Result<(String, f64), Error> {
+    let packets = u64::MAX;
+    slimmed_to(raw, Size { bytes, packets })
+}
+
+fn slimmed_to(raw: &str, budget: Size) -> Result<(String, f64), Error> {
     let [mut scratch, mut output]: [File; 2] =
         std::array::from_fn(|_| tempfile::tempfile().unwrap());
     let fit = fit(raw.as_bytes(), budget, &mut scratch, &mut output)?;
@@ -194,13 +199,25 @@ fn a_slim_copy_fits_its_budget_and_keeps_every_window_and_loss() {
 #[test]
 fn a_budget_that_cannot_be_met_is_an_error_with_what_can() {
     let error = slimmed(&raw(), 10_000).unwrap_err();
-    let Error::DoesNotFit {
-        budget: 10_000,
-        smallest,
-    } = error
-    else {
+    let Error::DoesNotFit { smallest, .. } = error else {
         panic!("{error}");
     };
-    assert!(smallest > 10_000);
-    assert!(slimmed(&raw(), smallest).is_ok());
+    assert!(smallest.bytes > 10_000);
+    assert!(slimmed_to(&raw(), smallest).is_ok());
+}
+
+#[test]
+fn a_slim_copy_has_no_more_packets_than_it_may() {
+    let (raw, bytes) = (raw(), 1_000_000);
+    let count =
+        |text: &str| text.matches("packet_sent").count() + text.matches("packet_received").count();
+    let packets = count(&slimmed(&raw, bytes).unwrap().0) as u64 / 2;
+    let (slim, width) = slimmed_to(&raw, Size { bytes, packets }).unwrap();
+    assert!(count(&slim) as u64 <= packets && width > 0.0);
+    assert_eq!(Contents::of(&raw).windows, Contents::of(&slim).windows);
+    let error = slimmed_to(&raw, Size { bytes, packets: 1 }).unwrap_err();
+    assert!(
+        error.to_string().contains("1 packets are too few"),
+        "{error}"
+    );
 }
