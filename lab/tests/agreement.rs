@@ -93,7 +93,7 @@ fn simulator_and_netem_agree_on_six_plans() {
 
 #[test]
 fn bounds_are_of_both_goodput_and_queue() {
-    assert!(agree([2.0, 30.0], [1.9, 36.0]));
+    assert!(agree([2.0, 30.0], [1.92, 36.0]));
     assert!(!agree([2.0, 30.0], [1.8, 30.0]));
     assert!(!agree([2.0, 30.0], [2.0, 40.0]));
 }
