@@ -1,6 +1,6 @@
 //! An HTTP/3 client on quiche: downloads URLs, verifies them, takes the time.
 //!
-//! One thread; each server has a socket and a connection of its own, over which
+//! One thread, and one that writes qlogs; each server has a socket and a connection of its own, over which
 //! its downloads go one after the other, or several at a time. Congestion
 //! control is the business of who sends, so `--cc` matters little here: what a
 //! client sends is requests and acknowledgements.

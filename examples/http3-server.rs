@@ -1,6 +1,6 @@
 //! An HTTP/3 server on quiche: a folder's files, and `/bytes/<n>`.
 //!
-//! One thread, one socket, any number of connections: a datagram goes to the
+//! One thread (and one that writes qlogs), one socket, any number of connections: a datagram goes to the
 //! connection that its destination connection ID names, which then answers what
 //! was asked and sends what it may. All that the choice of a congestion
 //! controller takes is in `common/quic.rs`: `petra::register()`, and the

@@ -11,7 +11,7 @@ use petra_lab::results::{ResultSet, Summary, Table};
 
 /// How far goodputs may be apart, as a share of the simulator's. Runs that lose
 /// packets by chance differ among themselves by some 3 %.
-const GOODPUT: f64 = 0.05;
+const GOODPUT: f64 = 0.06;
 
 /// How far mean queueing delays may be apart: so many milliseconds, for what
 /// wakes late on a busy machine sends in bunches, and a share of the
@@ -93,7 +93,7 @@ fn simulator_and_netem_agree_on_six_plans() {
 
 #[test]
 fn bounds_are_of_both_goodput_and_queue() {
-    assert!(agree([2.0, 30.0], [1.92, 36.0]));
+    assert!(agree([2.0, 30.0], [1.9, 36.0]));
     assert!(!agree([2.0, 30.0], [1.8, 30.0]));
     assert!(!agree([2.0, 30.0], [2.0, 40.0]));
 }

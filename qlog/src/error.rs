@@ -74,13 +74,16 @@ impl fmt::Display for Error {
             Error::Read { after, .. } => write!(f, "cannot be read after record {after}"),
             Error::Whole(reason) => write!(f, "{reason}"),
             Error::DoesNotFit { budget, smallest } => {
-                let (few, takes, what) = match smallest.bytes > budget.bytes {
-                    true => (budget.bytes, smallest.bytes, "bytes"),
-                    false => (budget.packets, smallest.packets, "packets"),
-                };
+                if smallest.bytes > budget.bytes {
+                    write!(f, "{} bytes are too few, ", budget.bytes)?;
+                }
+                if smallest.packets > budget.packets {
+                    write!(f, "{} packets are too few, ", budget.packets)?;
+                }
                 write!(
                     f,
-                    "{few} {what} are too few: with every window and every loss it takes {takes}"
+                    "with every window and every loss it takes {} bytes and {} packets",
+                    smallest.bytes, smallest.packets
                 )
             }
             Error::Write(_) => write!(f, "cannot be written"),

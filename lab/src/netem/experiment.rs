@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{ensure, Context, Result};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -64,8 +64,9 @@ pub fn execute(controllers: &[String], options: &Options) -> Result<()> {
         progress: Progress::new(rounds * (options.duration + USUAL_OVERHEAD)),
         next: AtomicUsize::new(0),
     };
+    let begun = Instant::now();
     let runs = crew.work(workers)?;
-    let summary = Summary::new(&sandbox, &job.link, runs, workers);
+    let summary = Summary::new(&sandbox, &job.link, runs, workers, begun.elapsed());
     let target = folder.complete(&summary)?;
     println!("{}", table::render(&summary));
     if let Some(doubt) = summary.doubt() {

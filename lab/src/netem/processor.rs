@@ -65,7 +65,8 @@ impl Drop for Processor {
     }
 }
 
-/// Spends the time that nobody else wants, which no other work notices.
+/// Spends the time that nobody else wants. Only a quota of processor time, as a
+/// container may have, counts it.
 fn keep_awake(sleep: &AtomicBool) {
     let lowest = libc::sched_param { sched_priority: 0 };
     // SAFETY: the parameter outlives the call.

@@ -167,14 +167,17 @@ impl fmt::Display for RunSummary {
 }
 
 impl Summary {
-    /// Of runs of which so many went at a time.
+    /// Of runs of which so many went at a time, for `time` in all.
     pub(super) fn new(
         sandbox: &Sandbox,
         link: &Link,
         runs: Vec<RunSummary>,
         at_a_time: usize,
+        time: Duration,
     ) -> Self {
-        let awake = sandbox.awake(at_a_time) as f64;
+        // As much of them as an average over a minute has seen.
+        let seen = 1.0 - (-time.as_secs_f64() / 60.0).exp();
+        let awake = seen * sandbox.awake(at_a_time) as f64;
         Summary {
             finished: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             versions: json!({

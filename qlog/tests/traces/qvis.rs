@@ -199,10 +199,10 @@ fn a_slim_copy_fits_its_budget_and_keeps_every_window_and_loss() {
 #[test]
 fn a_budget_that_cannot_be_met_is_an_error_with_what_can() {
     let error = slimmed(&raw(), 10_000).unwrap_err();
-    let Error::DoesNotFit { smallest, .. } = error else {
+    let Error::DoesNotFit { budget, smallest } = error else {
         panic!("{error}");
     };
-    assert!(smallest.bytes > 10_000);
+    assert!(budget.bytes == 10_000 && smallest.bytes > 10_000);
     assert!(slimmed_to(&raw(), smallest).is_ok());
 }
 
