@@ -290,8 +290,12 @@ impl Connection {
             }
         };
         if self.leaving && self.goaway.is_none() {
-            h3.send_goaway(&mut self.quic, self.next_request)?;
-            self.goaway = Some(self.next_request);
+            match h3.send_goaway(&mut self.quic, self.next_request) {
+                Ok(()) => self.goaway = Some(self.next_request),
+                // The window is full: with the next ACK.
+                Err(h3::Error::StreamBlocked) => {}
+                Err(e) => return Err(e),
+            }
         }
         loop {
             match h3.poll(&mut self.quic) {

@@ -28,7 +28,7 @@ fn a_time_limit_ends_the_download_without_failing_it() {
 fn the_second_that_a_server_has_for_its_goodbye_does_not_count() {
     let server = Server::slow(&[]);
     let url = server.url("/bytes/100000000");
-    let args = ["--time-limit", "1s", &url];
+    let args = ["--time-limit", "1s", "-o", "out", &url];
     let client = server.client(&args).spawn().unwrap();
     server.wait_for_first_bytes();
     signal(&server.child, "STOP");
