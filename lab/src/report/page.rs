@@ -37,7 +37,7 @@ pub(super) fn page(sections: &[Section], frame: &Frame) -> Result<String> {
             h1 { (title) }
             p.muted {
                 "PETRA and its rivals in the laboratory: " code { "petra-lab report" } ". "
-                "Numbers are means over seeds with their 95 % intervals (Student's t); bold is the best of a row and \
+                "Numbers are means over seeds with their 95 % intervals (Student's t); bold is the best of a metric and \
                  whatever cannot be told from it."
             }
             @if sections.len() > 1 { (contents(sections)) }

@@ -1,6 +1,6 @@
 //! The configuration of both ends, with one fixed identity for every server.
 
-use anyhow::{anyhow, Context, Result};
+use anyhow::{Context, Error, Result};
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
 use boring::x509::X509;
@@ -34,9 +34,8 @@ pub(super) fn server(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<qu
     config.set_max_send_udp_payload_size(scenario.max_datagram_size);
     config.enable_pacing(scenario.pacing != Pacing::Off);
     let cc = &flow.cc;
-    config.set_cc_algorithm_name(cc).map_err(|error| {
-        anyhow!("quiche knows no congestion controller `{cc}`, or not these options ({error:?})")
-    })?;
+    quiche::congestion_control::check(cc).map_err(Error::msg)?;
+    config.set_cc_algorithm_name(cc)?;
     if let Some(on) = flow.silly_window_avoidance {
         config.set_silly_window_avoidance(on);
     }
