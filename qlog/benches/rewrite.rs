@@ -36,13 +36,13 @@ fn main() -> io::Result<()> {
 
     measure("copy", size, &mut trace, |trace| {
         let summary = rewrite(trace, &mut output, &Detail::All).map_err(io::Error::other)?;
-        Ok(summary.bytes)
+        Ok(summary.size.bytes)
     })?;
     output.rewind()?;
     output.set_len(0)?;
     measure("slim copy", size, &mut trace, |trace| {
         let fit = fit(trace, BUDGET, &mut scratch, &mut output).map_err(io::Error::other)?;
-        Ok(fit.summary.bytes)
+        Ok(fit.summary.size.bytes)
     })
 }
 

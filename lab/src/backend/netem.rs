@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 
 use anyhow::{ensure, Context, Result};
 
@@ -100,11 +99,8 @@ impl Runner for Netem {
         })
     }
 
-    /// Two at a time: each wants a processor for its pair.
     fn workers(&self) -> usize {
-        thread::available_parallelism()
-            .map_or(1, usize::from)
-            .min(2)
+        netem::runs_at_a_time()
     }
 }
 

@@ -50,7 +50,7 @@ pub fn execute(controllers: &[String], options: &Options) -> Result<()> {
     }
     let workers = match options.parallel {
         Some(runs) => runs.into(),
-        None => processor::count().min(2),
+        None => processor::runs_at_a_time(),
     };
     let workers = workers.min(jobs.len());
     eprintln!("{sandbox}; runs: {}, {workers} at a time", jobs.len());

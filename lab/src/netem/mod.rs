@@ -45,6 +45,7 @@ use serde::{Deserialize, Serialize};
 pub use bench::{check, Bench, Measured, Transfer};
 pub use command::{Netem, Options};
 pub use experiment::execute;
+pub(crate) use processor::runs_at_a_time;
 pub use run::inside;
 pub use uml::boot;
 

@@ -18,6 +18,12 @@ pub(super) fn count() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// How many runs go at a time if nobody says: two, as each wants a processor for
+/// its pair.
+pub(crate) fn runs_at_a_time() -> usize {
+    count().min(2)
+}
+
 /// The processors of runs under way.
 static TAKEN: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 

@@ -28,7 +28,11 @@ pub(super) struct Written<'a> {
 impl fmt::Display for Written<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Written { summary, width_ms } = self;
-        write!(f, "{} bytes of {} events", summary.bytes, summary.events)?;
+        write!(
+            f,
+            "{} bytes of {} events",
+            summary.size.bytes, summary.events
+        )?;
         match (summary.logged, summary.inferred) {
             (0, 0) => write!(f, ", no lost packets")?,
             (logged, 0) => write!(f, ", {logged} lost packets as logged")?,

@@ -90,8 +90,7 @@ impl<W: Write + Seek> Copy<W> {
         let losses = &self.rewriter.losses;
         let summary = Summary {
             events: self.events,
-            bytes: self.written,
-            packets: self.rewriter.packets(),
+            size: self.size(),
             logged: losses.logged,
             inferred: losses.inferred,
             counted: losses.counted,

@@ -33,16 +33,6 @@ impl Size {
     }
 }
 
-impl Summary {
-    /// How large the copy is.
-    fn size(&self) -> Size {
-        Size {
-            bytes: self.bytes,
-            packets: self.packets,
-        }
-    }
-}
-
 /// A trace that has been made to fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
@@ -68,7 +58,7 @@ pub fn fit(
     output: &mut File,
 ) -> Result<Fit, Error> {
     let (whole, lost) = trim(input, scratch, Slim::default(), UNLIMITED)?;
-    if whole.size().fits(budget) {
+    if whole.size.fits(budget) {
         scratch.rewind().map_err(Error::Write)?;
         io::copy(scratch, output).map_err(Error::Write)?;
         return Ok(Fit {
@@ -76,7 +66,7 @@ pub fn fit(
             width_ms: 0.0,
         });
     }
-    let mut smallest = whole.size();
+    let mut smallest = whole.size;
     for width_ms in WIDTHS {
         scratch.rewind().map_err(Error::Write)?;
         output
@@ -87,17 +77,12 @@ pub fn fit(
         let last = width_ms == WIDTHS[WIDTHS.len() - 1];
         let most = if last { UNLIMITED } else { budget };
         let slim = Slim::of_width(width_ms, lost.clone());
-        let (copy, _) = trim(&*scratch, output, slim, most)?;
-        if copy.size().fits(budget) {
-            let Size { bytes, packets } = copy.size();
-            let summary = Summary {
-                bytes,
-                packets,
-                ..whole
-            };
+        let (Summary { size, .. }, _) = trim(&*scratch, output, slim, most)?;
+        if size.fits(budget) {
+            let summary = Summary { size, ..whole };
             return Ok(Fit { summary, width_ms });
         }
-        smallest = copy.size();
+        smallest = size;
     }
     Err(Error::DoesNotFit { budget, smallest })
 }

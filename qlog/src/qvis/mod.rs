@@ -53,10 +53,8 @@ impl Source {
 pub struct Summary {
     /// Events that were read.
     pub events: u64,
-    /// Bytes that were written.
-    pub bytes: u64,
-    /// Packets of both directions that were written.
-    pub packets: u64,
+    /// What was written.
+    pub size: Size,
     /// Lost packets that the trace itself has events of.
     pub logged: u64,
     /// Lost packets that were inferred.

@@ -16,7 +16,7 @@ fn read(bytes: &[u8]) {
         if let Ok(summary) = rewrite(bytes, &mut output, &detail) {
             // What is written is right, or was not right to begin with.
             let copy = output.into_inner();
-            assert_eq!(copy.len() as u64, summary.bytes);
+            assert_eq!(copy.len() as u64, summary.size.bytes);
             let mut trace = Trace::open(&copy[..]).unwrap();
             while trace.next_event().unwrap().is_some() {}
             assert!(trace.end().is_whole());

@@ -163,7 +163,7 @@ fn slimmed_to(raw: &str, budget: Size) -> Result<(String, f64), Error> {
     let mut text = String::new();
     output.rewind().unwrap();
     output.read_to_string(&mut text).unwrap();
-    assert_eq!(fit.summary.bytes, text.len() as u64);
+    assert_eq!(fit.summary.size.bytes, text.len() as u64);
     Ok((text, fit.width_ms))
 }
 
