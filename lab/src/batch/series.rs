@@ -21,7 +21,7 @@ const COLUMNS: [Column; 10] = [
     ("pacing_bps", |it| Some(it.pacing_rate? as f64)),
     ("estimate_bps", |it| Some(it.estimate? as f64)),
     ("capacity_bps", |it| it.capacity),
-    ("rtt_ms", |it| Some(it.rtt)),
+    ("rtt_ms", |it| it.rtt),
     ("queue_ms", |it| Some(it.queue)),
     ("body_bytes", |it| Some(it.body_bytes as f64)),
 ];

@@ -56,8 +56,8 @@ struct State {
     in_flight: usize,
     pacing_rate: Option<u64>,
     estimate: Option<u64>,
-    /// In milliseconds.
-    rtt: f64,
+    /// In milliseconds, once there has been a sample.
+    rtt: Option<f64>,
     received: u64,
     queue: f64,
 }
@@ -75,8 +75,10 @@ impl State {
         if let Some(bytes) = number("bytes_in_flight") {
             self.in_flight = bytes as usize;
         }
-        if let Some(rtt) = number("smoothed_rtt") {
-            self.rtt = rtt;
+        // Before there is a latest one, the smoothed is RFC 9002's initial RTT.
+        let measured = number("latest_rtt").is_some_and(|rtt| rtt > 0.0);
+        if measured || self.rtt.is_some() {
+            self.rtt = number("smoothed_rtt").or(self.rtt);
         }
         if let Some(bytes) = number("ssthresh") {
             self.ssthresh = Some(bytes as usize);
@@ -146,13 +148,14 @@ mod tests {
             (
                 5.0,
                 metrics,
-                r#"{"congestion_window":13500,"smoothed_rtt":40}"#,
+                r#"{"congestion_window":13500,"smoothed_rtt":333,"ssthresh":18446744073709551615}"#,
             ),
             (
                 12.0,
                 metrics,
                 r#"{"bytes_in_flight":2700,"pacing_rate":1000}"#,
             ),
+            (21.0, metrics, r#"{"latest_rtt":40,"smoothed_rtt":40}"#),
             (
                 31.0,
                 metrics,
@@ -174,9 +177,10 @@ mod tests {
             panic!("{samples:?}");
         };
         assert_eq!((one.time, one.cwnd, one.in_flight), (0.01, 13500, 2700));
-        assert_eq!((one.rtt, one.queue, one.body_bytes), (40.0, 1.5, 1000));
+        assert_eq!((one.rtt, one.queue, one.body_bytes), (None, 1.5, 1000));
         assert_eq!((one.pacing_rate, one.estimate), (Some(8000), None));
         assert_eq!((two.queue, two.body_bytes, two.ssthresh), (2.5, 2000, None));
+        assert_eq!(two.rtt, Some(40.0));
         assert_eq!(two.capacity, Some(2e6));
     }
 }

@@ -115,7 +115,7 @@ impl Frame {
         Ok(html! {
             section id=(words::slug(&manifest.plan)) {
                 @if !self.alone { h2 { (manifest.title) } }
-                @for paragraph in manifest.description.split("\n\n") { p { (paragraph) } }
+                @for paragraph in manifest.description.split("\n\n") { p { (words::prose(paragraph)) } }
                 pre { (manifest.command) }
                 p.note {
                     (seeds) ", backend " (manifest.backend) ", " (manifest.versions) ", plan " (manifest.plan_hash)
@@ -272,7 +272,7 @@ fn expectation(verdict: &Verdict) -> Markup {
                     li {
                         @if !it.row.is_empty() { (it.row) ": " }
                         (format!("{:.digits$} against {:.digits$}", it.value, it.reference))
-                        @if let Some(cause) = &it.because { ". " (cause) }
+                        @if let Some(cause) = &it.because { ". " (words::prose(cause)) }
                     }
                 }
             }

@@ -239,7 +239,7 @@ fn exceptions(rows: &[Placed]) -> Markup {
                                     @for (name, both) in &verdict.circumstances {
                                         td { (against(name, both)) }
                                     }
-                                    td.why { (verdict.because.as_deref().unwrap_or("not known")) }
+                                    td.why { (words::prose(verdict.because.as_deref().unwrap_or("not known"))) }
                                 }
                             }
                         }

@@ -1,5 +1,7 @@
 //! Names and numbers for people.
 
+use maud::{html, Markup};
+
 use crate::results::{metric, Estimate, Summary};
 
 /// The digits of a metric's numbers.
@@ -44,6 +46,15 @@ pub(crate) fn setting(name: &str) -> &str {
     name.strip_prefix("flow.options.").unwrap_or(name)
 }
 
+/// What a plan says in its own words: between `` ` `` and `` ` `` is code.
+pub(crate) fn prose(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// `1 seed`, `3 seeds`.
 pub(crate) fn count(number: usize, one: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -70,6 +81,12 @@ mod tests {
             "row-1-reading-packet-scaled"
         );
         assert_eq!(slug("../a/<b>\u{e9}\"c"), "a-b-c");
+    }
+
+    #[test]
+    fn what_stands_between_backticks_is_code() {
+        let html = prose("`petra` < `reno`.").into_string();
+        assert_eq!(html, "<code>petra</code> &lt; <code>reno</code>.");
     }
 
     #[test]

@@ -179,8 +179,8 @@ pub struct Sample {
     pub pacing_rate: Option<u64>,
     /// Its estimate of the bandwidth in bits per second, where it has one.
     pub estimate: Option<u64>,
-    /// The server's smoothed RTT in milliseconds.
-    pub rtt: f64,
+    /// The server's smoothed RTT in milliseconds, once it has measured one.
+    pub rtt: Option<f64>,
     /// Body bytes that the client has received.
     pub body_bytes: u64,
     /// What a packet that enters the flow's links now waits, in milliseconds.
@@ -221,7 +221,7 @@ impl FlowReport {
         let seconds = outcome.active.max(1) as f64 / SECOND;
         let goodput = body_bytes as f64 * 8.0 / seconds;
         let complete = matches!(flow.traffic, Traffic::Size(size) if body_bytes >= size);
-        let rtts = samples.iter().map(|sample| (sample.rtt * 1e3) as u32);
+        let rtts = samples.iter().filter_map(|sample| sample.rtt);
         FlowReport {
             cc: flow.cc.clone(),
             start: flow.start.as_secs_f64(),
@@ -245,11 +245,11 @@ impl FlowReport {
             queue: meter.queue(),
             delay: meter.delay(),
             jitter: meter.jitter(),
-            rtt: Delays::of(rtts.collect()),
+            rtt: Delays::of(rtts.clone().map(|rtt| (rtt * 1e3) as u32).collect()),
             min_rtt: path
                 .and_then(|path| path.min_rtt)
                 .map(|rtt| rtt.as_secs_f64() * 1e3),
-            mean_rtt: mean(samples.iter().map(|sample| sample.rtt)),
+            mean_rtt: mean(rtts),
             mean_cwnd: mean(samples.iter().map(|sample| sample.cwnd as f64)),
             failure: outcome.failure,
             samples,

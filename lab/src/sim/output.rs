@@ -142,18 +142,18 @@ pub(super) fn write_series(path: &Path, reports: &[Report]) -> io::Result<()> {
                     time,
                     cwnd,
                     in_flight,
-                    rtt,
                     body_bytes,
                     queue,
                     ..
                 } = sample;
                 let ssthresh = or_empty(sample.ssthresh);
                 let (pacing, estimate) = (or_empty(sample.pacing_rate), or_empty(sample.estimate));
+                let rtt = or_empty(sample.rtt.map(|rtt| format!("{rtt:.3}")));
                 let capacity = or_empty(sample.capacity.map(f64::round));
                 writeln!(
                     file,
                     "{seed},{index},\"{cc}\",{time:.6},{cwnd},{ssthresh},{in_flight},{pacing},\
-                     {estimate},{rtt:.3},{body_bytes},{queue:.3},{capacity}"
+                     {estimate},{rtt},{body_bytes},{queue:.3},{capacity}"
                 )?;
             }
         }

@@ -125,7 +125,8 @@ impl<'a> RunningFlow<'a> {
             in_flight: stats.bytes_in_flight,
             pacing_rate: stats.pacing_rate.map(|rate| rate.saturating_mul(8)),
             estimate: stats.max_bandwidth.map(|rate| rate.saturating_mul(8)),
-            rtt: stats.rtt.as_secs_f64() * 1e3,
+            // Before the first measurement quiche has RFC 9002's initial RTT for one.
+            rtt: stats.min_rtt.map(|_| stats.rtt.as_secs_f64() * 1e3),
             body_bytes: download.received,
             queue,
             capacity,

@@ -92,12 +92,7 @@ impl Curves {
     }
 
     fn metrics(&mut self, metrics: &Fields, time: f64, state: &mut State) {
-        // quiche has the largest number for no ssthresh.
-        let number = |name| {
-            metrics
-                .number(name)
-                .filter(|value| *value < u64::MAX as f64)
-        };
+        let number = |name| metrics.number(name);
         let kilobytes = |name| number(name).map(|bytes| (time, bytes / 1e3));
         // All of quiche's rates are in bytes per second.
         let megabits = |name| number(name).map(|rate| (time, rate * 8e-6));
