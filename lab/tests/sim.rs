@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use petra_lab::link::{goodput_limit, Direction, Link};
 use petra_lab::scenario::{Flow, Pacing, Scenario, Traffic};
 use petra_lab::sim::{run, FlowReport, Report};
+use sha2::{Digest, Sha256};
 
 const RATE: u64 = 10_000_000;
 
@@ -53,15 +54,15 @@ fn run_with_qlogs(seed: u64, folder: &Path) -> (Report, Vec<Vec<u8>>) {
         ..scenario(lossy(), &["bbr2", "cubic"])
     })
     .unwrap();
-    let mut files: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().path())
-        .collect();
+    (report, qlogs(folder))
+}
+
+/// What the files of a folder contain, in the order of their names.
+fn qlogs(folder: &Path) -> Vec<Vec<u8>> {
+    let files = fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
     files.sort();
-    (
-        report,
-        files.iter().map(|file| fs::read(file).unwrap()).collect(),
-    )
+    files.iter().map(|file| fs::read(file).unwrap()).collect()
 }
 
 #[test]
@@ -80,6 +81,36 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
         assert!(one != other, "two seeds gave the same qlog");
     }
     assert_ne!(runs[0].0.flows, runs[2].0.flows);
+}
+
+/// SHA-256 of the qlogs of the run below. It changes with whatever changes the packets or
+/// what is logged of them; not with the machine.
+const QLOGS: &str = "a60fc87099646a004eb201edc60dc96a63ab307813a986dbf605438900f3bcd1";
+
+#[test]
+fn the_bytes_are_those_of_every_machine() {
+    // BoringSSL's mask of processor features, here without AES and without AVX.
+    let masks = match cfg!(target_arch = "x86_64") {
+        true => &["", "~0x200000000000000", "~0x1000000000000000:~0x20"][..],
+        false => &[""],
+    };
+    for mask in masks {
+        let folder = tempfile::tempdir().unwrap();
+        let status = Command::new(env!("CARGO_BIN_EXE_petra-lab"))
+            .args("sim --cc petra --cc reno --loss 0.5% --duration 3s --qlog".split(' '))
+            .arg(folder.path())
+            .env("OPENSSL_ia32cap", mask)
+            .stdout(Stdio::null())
+            .status();
+        assert!(status.unwrap().success());
+        let mut digest = Sha256::new();
+        for qlog in qlogs(folder.path()) {
+            digest.update(qlog);
+        }
+        let digest = digest.finalize();
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(digest, QLOGS, "with the mask {mask:?}");
+    }
 }
 
 #[test]

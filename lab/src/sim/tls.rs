@@ -1,9 +1,10 @@
 //! The configuration of both ends, with one fixed identity for every server.
 
-use anyhow::{Context, Error, Result};
+use anyhow::{ensure, Context, Error, Result};
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
 use boring::x509::X509;
+use boring_sys as ffi;
 
 use super::path::Path;
 use crate::link::Queue;
@@ -56,12 +57,33 @@ pub(super) fn client(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<qu
     Ok(config)
 }
 
+/// The cipher suites of TLS 1.3, the preferred first. BoringSSL's own order depends on
+/// whether the processor has instructions for AES, and the handshake's bytes on the order.
+const CIPHERS: [u16; 3] = [
+    ffi::SSL_CIPHER_AES_128_GCM_SHA256 as u16,
+    ffi::SSL_CIPHER_AES_256_GCM_SHA384 as u16,
+    ffi::SSL_CIPHER_CHACHA20_POLY1305_SHA256 as u16,
+];
+
+fn fix_ciphers(tls: &mut SslContextBuilder) -> Result<()> {
+    let (ids, len) = (CIPHERS.as_ptr(), CIPHERS.len());
+    // SAFETY: the context is alive, `ids` has `len` entries, which are copied, and
+    // there may be no flags.
+    let done = unsafe { ffi::SSL_CTX_set1_tls13_ciphers(tls.as_ptr(), ids, std::ptr::null(), len) };
+    ensure!(
+        done == 1,
+        "BoringSSL does not have the ciphers {CIPHERS:x?}"
+    );
+    Ok(())
+}
+
 fn config(
-    tls: SslContextBuilder,
+    mut tls: SslContextBuilder,
     scenario: &Scenario,
     flow: &Flow,
     path: &Path,
 ) -> Result<quiche::Config> {
+    fix_ciphers(&mut tls)?;
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)
         .context("setting up TLS")?;
     config.set_application_protos(quiche::h3::APPLICATION_PROTOCOL)?;
