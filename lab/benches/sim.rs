@@ -14,7 +14,8 @@ use petra_lab::sim::{run, Report};
 /// makes it slower and never faster.
 const RUNS: usize = 5;
 
-/// Seconds of the slow flow: one of CPU time, of which what interrupts is a small part.
+/// Seconds of the slow flow: one or more of CPU time, of which what interrupts is a small
+/// part.
 const SLOW: u64 = 1000;
 
 fn main() {

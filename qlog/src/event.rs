@@ -332,8 +332,8 @@ impl<'a> Fields<'a> {
         found.map(|(_, value)| *value)
     }
 
-    /// A field that is a number. The largest of 64 bits is none: quiche has it where
-    /// there is nothing, such as no slow start threshold.
+    /// A field that is a number. `u64::MAX` counts as absent: quiche writes it where there
+    /// is nothing, such as no slow start threshold.
     pub fn number(&self, name: &str) -> Option<f64> {
         let number = serde_json::from_str(self.get(name)?).ok();
         number.filter(|number| *number < u64::MAX as f64)

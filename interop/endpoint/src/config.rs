@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use boring::error::ErrorStack;
+use boring::ssl::{SslContextBuilder, SslMethod};
+use boring_sys as ffi;
 use quiche::Connection;
 
 use crate::case::{Case, Http, Role};
@@ -44,7 +47,13 @@ impl Settings {
         quiche::congestion_control::check(&self.controller)
             .map_err(anyhow::Error::msg)
             .context("CC")?;
-        let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
+        let mut config = match case.only_chacha20 {
+            true => quiche::Config::with_boring_ssl_ctx_builder(
+                quiche::PROTOCOL_VERSION,
+                only_chacha20()?,
+            )?,
+            false => quiche::Config::new(quiche::PROTOCOL_VERSION)?,
+        };
         config.set_cc_algorithm_name(&self.controller)?;
         config.set_application_protos(match case.http {
             Http::Hq => &[b"hq-interop"],
@@ -100,6 +109,20 @@ impl Settings {
                 .with_context(|| format!("cannot write the qlog {}", path.display()))?;
         }
         Ok(())
+    }
+}
+
+/// TLS with one cipher, which neither quiche nor boring has a way to ask for.
+fn only_chacha20() -> Result<SslContextBuilder> {
+    let tls = SslContextBuilder::new(SslMethod::tls())?;
+    let cipher = ffi::SSL_CIPHER_CHACHA20_POLY1305_SHA256 as u16;
+    // SAFETY: the context is alive, `cipher` is one entry, which is copied, and the
+    // flags may be null.
+    let done =
+        unsafe { ffi::SSL_CTX_set1_tls13_ciphers(tls.as_ptr(), &cipher, std::ptr::null(), 1) };
+    match done {
+        1 => Ok(tls),
+        _ => Err(ErrorStack::get()).context("setting the cipher of TLS 1.3"),
     }
 }
 

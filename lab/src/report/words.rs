@@ -46,8 +46,12 @@ pub(crate) fn setting(name: &str) -> &str {
     name.strip_prefix("flow.options.").unwrap_or(name)
 }
 
-/// What a plan says in its own words: between `` ` `` and `` ` `` is code.
+/// What a plan says in its own words: between `` ` `` and `` ` `` is code, if each has its
+/// other.
 pub(crate) fn prose(text: &str) -> Markup {
+    if text.matches('`').count() % 2 == 1 {
+        return html! { (text) };
+    }
     html! {
         @for (index, part) in text.split('`').enumerate() {
             @if index % 2 == 1 { code { (part) } } @else { (part) }
@@ -87,6 +91,7 @@ mod tests {
     fn what_stands_between_backticks_is_code() {
         let html = prose("`petra` < `reno`.").into_string();
         assert_eq!(html, "<code>petra</code> &lt; <code>reno</code>.");
+        assert_eq!(prose("a ` alone").into_string(), "a ` alone");
     }
 
     #[test]

@@ -85,10 +85,10 @@ pub const METRICS: &[Metric] = &[
     metric_of(("queue_p99_ms", "Queueing delay, 99th percentile", "ms"), 1, Less, |flow, _| Some(flow.queue.p99)),
     metric_of(("queue_max_ms", "Queueing delay, largest", "ms"), 1, Less, |flow, _| Some(flow.queue.max)),
     metric_of(("rtt_min_ms", "RTT, smallest", "ms"), 1, Neither, |flow, _| flow.min_rtt),
-    metric_of(("rtt_mean_ms", "Smoothed RTT, mean", "ms"), 1, Less, |flow, _| Some(flow.mean_rtt)),
-    metric_of(("rtt_p50_ms", "Smoothed RTT, median", "ms"), 1, Less, |flow, _| Some(flow.rtt.p50)),
-    metric_of(("rtt_p95_ms", "Smoothed RTT, 95th percentile", "ms"), 1, Less, |flow, _| Some(flow.rtt.p95)),
-    metric_of(("rtt_p99_ms", "Smoothed RTT, 99th percentile", "ms"), 1, Less, |flow, _| Some(flow.rtt.p99)),
+    metric_of(("rtt_mean_ms", "Smoothed RTT, mean", "ms"), 1, Less, |flow, _| flow.mean_rtt),
+    metric_of(("rtt_p50_ms", "Smoothed RTT, median", "ms"), 1, Less, |flow, _| Some(flow.rtt?.p50)),
+    metric_of(("rtt_p95_ms", "Smoothed RTT, 95th percentile", "ms"), 1, Less, |flow, _| Some(flow.rtt?.p95)),
+    metric_of(("rtt_p99_ms", "Smoothed RTT, 99th percentile", "ms"), 1, Less, |flow, _| Some(flow.rtt?.p99)),
     metric_of(("cwnd_mean_kb", "Congestion window, mean", "kB"), 1, Neither, |flow, _| Some(flow.mean_cwnd / 1e3)),
 ];
 

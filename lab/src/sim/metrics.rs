@@ -126,12 +126,12 @@ pub struct FlowReport {
     /// Jitter of the datagrams at the client in milliseconds: the estimate of
     /// RFC 3550 6.4.1, mean over the arrivals.
     pub jitter: f64,
-    /// The server's smoothed RTT over time.
-    pub rtt: Delays,
+    /// The server's smoothed RTT over time, where it was measured.
+    pub rtt: Option<Delays>,
     /// Smallest round trip that the server measured, in milliseconds.
     pub min_rtt: Option<f64>,
-    /// Mean over time of the server's smoothed RTT, in milliseconds.
-    pub mean_rtt: f64,
+    /// Mean over time of the server's smoothed RTT, in milliseconds, where it was measured.
+    pub mean_rtt: Option<f64>,
     /// Mean over time of the server's congestion window, in bytes.
     pub mean_cwnd: f64,
     /// Why the connection ended early, when it did.
@@ -222,6 +222,7 @@ impl FlowReport {
         let goodput = body_bytes as f64 * 8.0 / seconds;
         let complete = matches!(flow.traffic, Traffic::Size(size) if body_bytes >= size);
         let rtts = samples.iter().filter_map(|sample| sample.rtt);
+        let measured = rtts.clone().next().is_some();
         FlowReport {
             cc: flow.cc.clone(),
             start: flow.start.as_secs_f64(),
@@ -245,11 +246,11 @@ impl FlowReport {
             queue: meter.queue(),
             delay: meter.delay(),
             jitter: meter.jitter(),
-            rtt: Delays::of(rtts.clone().map(|rtt| (rtt * 1e3) as u32).collect()),
+            rtt: measured.then(|| Delays::of(rtts.clone().map(|rtt| (rtt * 1e3) as u32).collect())),
             min_rtt: path
                 .and_then(|path| path.min_rtt)
                 .map(|rtt| rtt.as_secs_f64() * 1e3),
-            mean_rtt: mean(rtts),
+            mean_rtt: measured.then(|| mean(rtts.clone())),
             mean_cwnd: mean(samples.iter().map(|sample| sample.cwnd as f64)),
             failure: outcome.failure,
             samples,

@@ -37,7 +37,7 @@ const COLUMNS: &[Column] = &[
         format!("{:.1}", mean(runs, |run| run.queue.p95))
     }),
     ("rtt ms", |runs| {
-        format!("{:.1}", mean(runs, |run| run.mean_rtt))
+        format!("{:.1}", mean(runs, |run| run.mean_rtt.unwrap_or(f64::NAN)))
     }),
     ("min", |runs| {
         format!("{:.1}", mean(runs, |run| run.min_rtt.unwrap_or(f64::NAN)))

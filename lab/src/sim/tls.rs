@@ -1,6 +1,7 @@
 //! The configuration of both ends, with one fixed identity for every server.
 
-use anyhow::{ensure, Context, Error, Result};
+use anyhow::{Context, Error, Result};
+use boring::error::ErrorStack;
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
 use boring::x509::X509;
@@ -67,14 +68,13 @@ const CIPHERS: [u16; 3] = [
 
 fn fix_ciphers(tls: &mut SslContextBuilder) -> Result<()> {
     let (ids, len) = (CIPHERS.as_ptr(), CIPHERS.len());
-    // SAFETY: the context is alive, `ids` has `len` entries, which are copied, and
-    // there may be no flags.
+    // SAFETY: the context is alive, `ids` has `len` entries, which are copied, and the
+    // flags may be null: no cipher has the same preference as the next.
     let done = unsafe { ffi::SSL_CTX_set1_tls13_ciphers(tls.as_ptr(), ids, std::ptr::null(), len) };
-    ensure!(
-        done == 1,
-        "BoringSSL does not have the ciphers {CIPHERS:x?}"
-    );
-    Ok(())
+    match done {
+        1 => Ok(()),
+        _ => Err(ErrorStack::get()).context("setting the ciphers of TLS 1.3"),
+    }
 }
 
 fn config(
