@@ -85,7 +85,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 
 /// SHA-256 of the qlogs of the run below. It changes with whatever changes the packets or
 /// what is logged of them; not with the machine.
-const QLOGS: &str = "a60fc87099646a004eb201edc60dc96a63ab307813a986dbf605438900f3bcd1";
+const QLOGS: &str = "6deed10f0095e1dd17bf36274233045a7e4a795d5d3cb606fbe28a7cbd04a1a1";
 
 #[test]
 fn the_bytes_are_those_of_every_machine() {
@@ -192,19 +192,14 @@ fn flows_share_the_link_from_their_start_on() {
 fn a_grid_on_the_way_back_is_in_the_round_trip() {
     let mut gridded = scenario(link(), &["cubic"]);
     gridded.path[0].up.grid = Duration::from_millis(20);
-    let flow = only_flow(&gridded);
+    // What a round trip takes that is no queue.
+    let without_queue = |scenario| {
+        let flow = only_flow(scenario);
+        flow.mean_rtt.unwrap() - flow.queue.mean
+    };
     // ACKs that would arrive between two lines wait 10 ms on average.
-    let behind = only_flow(&scenario(link(), &["cubic"]));
-    assert!(
-        flow.mean_rtt.unwrap() > flow.queue.mean + 95.0,
-        "{}",
-        flow.mean_rtt.unwrap()
-    );
-    assert!(
-        behind.mean_rtt.unwrap() < behind.queue.mean + 95.0,
-        "{}",
-        behind.mean_rtt.unwrap()
-    );
+    let waited = without_queue(&gridded) - without_queue(&scenario(link(), &["cubic"]));
+    assert!((5.0..15.0).contains(&waited), "{waited}");
 }
 
 #[test]
