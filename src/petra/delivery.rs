@@ -61,7 +61,7 @@ impl Open {
 #[derive(Clone, Debug)]
 pub(super) struct Delivery {
     smoothing: Smoothing,
-    peak: Recent,
+    peak: Recent<f64>,
     /// Least span of a sample, as a part of the minimum RTT.
     span: f64,
     least: Duration,
@@ -73,7 +73,7 @@ impl Delivery {
     pub(super) fn new(alpha: f64, span: f64) -> Self {
         Self {
             smoothing: Smoothing::new(alpha),
-            peak: Recent::largest(),
+            peak: Recent::new(f64::max),
             span,
             least: Duration::ZERO,
             open: None,
@@ -114,7 +114,7 @@ impl Delivery {
         }
         if queued {
             self.smoothing = self.smoothing.restarted();
-            self.peak = Recent::largest();
+            self.peak = Recent::new(f64::max);
         }
         self.smoothing = self.smoothing.next(sample);
         self.peak.add(rate);
@@ -126,7 +126,7 @@ impl Delivery {
 
     pub(super) fn restart(&mut self) {
         self.smoothing = self.smoothing.restarted();
-        self.peak = Recent::largest();
+        self.peak = Recent::new(f64::max);
         self.open = None;
     }
 

@@ -100,10 +100,10 @@ pub(super) struct Queue {
     overtaking: Overtaking,
     round: Minimum,
     part: Minimum,
-    /// In seconds: the least RTT of the last rounds, and the least range of RTTs
-    /// within one of them.
-    floor: Recent,
-    range: Recent,
+    /// The least RTT of the last rounds, and the least range of RTTs within one of
+    /// them.
+    floor: Recent<Duration>,
+    range: Recent<Duration>,
 }
 
 impl Default for Queue {
@@ -112,8 +112,8 @@ impl Default for Queue {
             overtaking: Overtaking::default(),
             round: Minimum::default(),
             part: Minimum::default(),
-            floor: Recent::least(),
-            range: Recent::least(),
+            floor: Recent::new(Duration::min),
+            range: Recent::new(Duration::min),
         }
     }
 }
@@ -127,8 +127,8 @@ impl Queue {
         if let Some(round) = self.round.on_sample(ack.now, rtt, ack.rtt.smoothed) {
             self.floor.end_round();
             self.range.end_round();
-            self.floor.add(round.least.as_secs_f64());
-            self.range.add(round.range().as_secs_f64());
+            self.floor.add(round.least);
+            self.range.add(round.range());
         }
     }
 
@@ -145,14 +145,13 @@ impl Queue {
         let (Some(floor), Some(range)) = (self.floor.get(), self.range.get()) else {
             return min_rtt;
         };
-        let luck = (floor - min_rtt.as_secs_f64()).clamp(0.0, range);
-        min_rtt + Duration::from_secs_f64(luck)
+        min_rtt + floor.saturating_sub(min_rtt).min(range)
     }
 
     /// What the delay varies by within the calmest of the last rounds: a round's minimum
     /// is no better known than that.
     fn noise(&self) -> Duration {
-        Duration::from_secs_f64(self.range.get().unwrap_or(0.0))
+        self.range.get().unwrap_or_default()
     }
 
     /// Whether no packet of the last round trip passed without waiting for so long

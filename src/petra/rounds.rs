@@ -28,23 +28,16 @@ impl Rounds {
 /// of the one before, so that a value is remembered for one stretch at least and
 /// two at most.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Recent {
-    better: fn(f64, f64) -> f64,
-    now: Option<f64>,
-    before: Option<f64>,
+pub(super) struct Recent<T> {
+    better: fn(T, T) -> T,
+    now: Option<T>,
+    before: Option<T>,
     rounds: u32,
 }
 
-impl Recent {
-    pub(super) fn largest() -> Self {
-        Self::new(f64::max)
-    }
-
-    pub(super) fn least() -> Self {
-        Self::new(f64::min)
-    }
-
-    fn new(better: fn(f64, f64) -> f64) -> Self {
+impl<T: Copy> Recent<T> {
+    /// What `better` returns of two values is the better one.
+    pub(super) fn new(better: fn(T, T) -> T) -> Self {
         Self {
             better,
             now: None,
@@ -53,7 +46,7 @@ impl Recent {
         }
     }
 
-    pub(super) fn add(&mut self, value: f64) {
+    pub(super) fn add(&mut self, value: T) {
         self.now = Some(self.now.map_or(value, |now| (self.better)(now, value)));
     }
 
@@ -66,7 +59,7 @@ impl Recent {
         }
     }
 
-    pub(super) fn get(&self) -> Option<f64> {
+    pub(super) fn get(&self) -> Option<T> {
         match (self.now, self.before) {
             (Some(now), Some(before)) => Some((self.better)(now, before)),
             (now, before) => now.or(before),
@@ -103,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_best_is_remembered_for_five_to_ten_rounds() {
-        for (mut recent, other) in [(Recent::largest(), 1.0), (Recent::least(), 3.0)] {
+        for (mut recent, other) in [(Recent::new(f64::max), 1.0), (Recent::new(f64::min), 3.0)] {
             assert_eq!(recent.get(), None);
             recent.add(2.0);
             for _ in 0..9 {
