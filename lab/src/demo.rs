@@ -1,5 +1,7 @@
 //! `petra-lab demo`: what PETRA is about, in one table, over a real link.
 
+use std::io::{self, Write};
+
 use anyhow::Result;
 use clap::Args;
 
@@ -29,7 +31,10 @@ impl Demo {
     /// What cannot be run; there are no results then.
     pub fn execute(&self) -> Result<()> {
         execute(&self.cc, &self.options)?;
-        println!("queue ms: how long packets wait at the bottleneck, on average.");
+        writeln!(
+            io::stdout(),
+            "queue ms: how long packets wait at the bottleneck, on average."
+        )?;
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ mod flow;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{ensure, Context, Result};
+use anyhow::{ensure, Context, Error, Result};
 use serde::{Deserialize, Serialize};
 
 pub use cross::{CrossTraffic, Way};
@@ -113,6 +113,34 @@ impl Scenario {
     ///
     /// What cannot be and what can, in one sentence.
     pub fn check(&self) -> Result<()> {
+        self.check_parts().map_err(|(_, error)| error)
+    }
+
+    /// The same, with the part that cannot be.
+    pub(crate) fn check_parts(&self) -> Result<(), (Part, Error)> {
+        self.check_whole().map_err(|error| (Part::Whole, error))?;
+        for (index, flow) in self.flows.iter().enumerate() {
+            flow.check(self)
+                .with_context(|| format!("the flow of {}", flow.cc))
+                .map_err(|error| (Part::Flow(index), error))?;
+        }
+        for (index, cross) in self.cross.iter().enumerate() {
+            cross
+                .check(self)
+                .context("cross traffic")
+                .map_err(|error| (Part::Cross(index), error))?;
+        }
+        for (index, link) in self.path.iter().enumerate() {
+            let checked = match self.path.len() {
+                1 => link.check(),
+                _ => link.check().with_context(|| format!("link {index}")),
+            };
+            checked.map_err(|error| (Part::Link(index), error))?;
+        }
+        Ok(())
+    }
+
+    fn check_whole(&self) -> Result<()> {
         let size = self.max_datagram_size;
         ensure!(
             (1200..=65_507).contains(&size),
@@ -127,19 +155,6 @@ impl Scenario {
             Self::MOST_FLOWS
         );
         ensure!(!self.sample_every.is_zero(), "samples without time between");
-        for flow in &self.flows {
-            flow.check(self)
-                .with_context(|| format!("the flow of {}", flow.cc))?;
-        }
-        for cross in &self.cross {
-            cross.check(self).context("cross traffic")?;
-        }
-        for (index, link) in self.path.iter().enumerate() {
-            match self.path.len() {
-                1 => link.check()?,
-                _ => link.check().with_context(|| format!("link {index}"))?,
-            }
-        }
         Ok(())
     }
 
@@ -158,6 +173,16 @@ impl Scenario {
         }
         Ok(())
     }
+}
+
+/// A part of a scenario, by its number from 0 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// None by itself.
+    Whole,
+    Link(usize),
+    Flow(usize),
+    Cross(usize),
 }
 
 /// How a server treats the pacer's advice.

@@ -130,7 +130,9 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
         ("\"link.loss\" = \"1%\"", "\"seeds\" = 3", "plan.toml:23:9: case.1: a plan's runs have no `seeds`; they have link, flow"),
         ("petra = 1.5", "petra = \"much\"", "plan.toml:24:21: case.1.printed.petra: `much` is not understood; expected a number"),
         ("name = \"lossy\"", "name = \"clean\"", "case.1: there is another case `clean`"),
-        ("\"1s\"", "\"0s\"", "starts at 0ns, but the run ends at 0ns"),
+        ("\"1s\"", "\"0s\"", "plan.toml:12:1: flow.0: the flow of petra: starts at 0ns, but the run ends at 0ns"),
+        ("cc = \"petra\"\n", "cc = \"petra\"\n[[flow]]\ncc = \"reno\"\nstart = \"2s\"\n", "plan.toml:14:1: flow.1: the flow of petra: starts at 2s, but the run ends at 1s"),
+        ("\"link.loss\" = \"1%\"", "\"flow.stop\" = \"0s\"", "plan.toml:23:23: flow.0: the flow of petra: stops at 0ns, but starts at 0ns"),
         ("[link]", "[link", "plan.toml:7:"),
     ];
     for (from, to, says) in cases {
@@ -143,6 +145,28 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
         error.ends_with("  8 | rate = \"2mbps\"\n    |        ^^^^^^^\n"),
         "{error}"
     );
+}
+
+#[test]
+fn a_trace_is_read_before_anything_runs() {
+    let plan = PLAN.replacen("rate = \"2mbit\"", "trace = \"cell.down\"", 1);
+    let place = Place::new(&plan.replacen("\"link.rate\" = \"4mbit\", ", "", 1));
+    assert!(place
+        .fails("check plan.toml")
+        .contains("cannot read the trace"));
+    place.add("cell.down", "1\nfoo\n");
+    let error = place.fails("check plan.toml");
+    assert!(error.contains("line 2: `foo` is no time"), "{error}");
+}
+
+#[test]
+fn the_plan_of_the_documentation_is_right() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let text = fs::read_to_string(root.join("docs/laboratory.md")).unwrap();
+    let (_, plan) = text.split_once("```toml\n").unwrap();
+    let (plan, _) = plan.split_once("```").unwrap();
+    let said = Place::new(plan).ok("check plan.toml");
+    assert!(said.contains("40 points x 10 seeds = 400 runs"), "{said}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use petra_lab::link::{goodput_limit, Direction, Link, Outage, RateStep};
+use petra_lab::link::{goodput_limit, Direction, Link, Outage, Queue, RateStep};
 use petra_lab::scenario::{CrossTraffic, Flow, Scenario, Traffic, Way, Web};
 use petra_lab::sim::{run, FlowReport, Report};
 
@@ -189,6 +189,31 @@ fn an_on_off_flow_pauses_and_goes_on() {
     // Of four times 2 s.
     let share = flow.share.unwrap();
     assert!((0.3..0.4).contains(&share), "{share}");
+}
+
+#[test]
+fn an_on_off_flow_goes_on_where_another_fills_the_link() {
+    let pauses = Flow {
+        traffic: Traffic::OnOff {
+            on: secs(2),
+            off: millis(200),
+        },
+        ..Flow::new("reno")
+    };
+    // What it has sent and no longer wants may still fill its window when it asks again.
+    let deep = Link::symmetric(Direction {
+        rate: Some(2_000_000),
+        delay: millis(20),
+        queue: Queue::Bytes(100_000),
+        ..Direction::default()
+    });
+    let report = sound(&scenario(vec![deep], vec![bulk(), pauses]));
+    let samples = &report.flows[1].samples;
+    let at = |time: f64| {
+        let sample = samples.iter().find(|sample| sample.time >= time);
+        sample.unwrap().body_bytes
+    };
+    assert!(at(19.9) > at(15.0), "{} {}", at(19.9), at(15.0));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `petra-lab check`, `run` and `merge`.
 
 use std::fs;
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -62,20 +63,24 @@ impl Check {
         let agenda = self.plans.agenda()?;
         for planned in &agenda.plans {
             let plan = &planned.plan;
-            println!(
+            writeln!(
+                io::stdout(),
                 "{}: {} points x {} seeds = {} runs by {}",
                 planned.file.display(),
                 plan.points.len(),
                 plan.seeds.len(),
                 plan.len(),
                 plan.backend
-            );
+            )?;
         }
         let wanted: usize = agenda.plans.iter().map(|planned| planned.plan.len()).sum();
         let runs = agenda.items.len();
         match wanted - runs {
-            0 => println!("{runs} runs"),
-            shared => println!("{runs} runs; {shared} more are the same as one of these"),
+            0 => writeln!(io::stdout(), "{runs} runs")?,
+            shared => writeln!(
+                io::stdout(),
+                "{runs} runs; {shared} more are the same as one of these"
+            )?,
         }
         Ok(())
     }
@@ -145,7 +150,12 @@ impl Run {
         crew.work(&agenda.items, &mut journal)?;
         write_journal(&whole, &agenda, &journal)?;
         fs::remove_file(&partial)?;
-        println!("{} runs: {}", agenda.items.len(), whole.display());
+        writeln!(
+            io::stdout(),
+            "{} runs: {}",
+            agenda.items.len(),
+            whole.display()
+        )?;
         Ok(())
     }
 }
@@ -194,17 +204,21 @@ fn finish(results: &[Results], folder: &Path) -> Result<()> {
     for results in results {
         show::print(results)?;
         let manifest = &results.manifest;
-        println!(
+        writeln!(
+            io::stdout(),
             "\nresults: {}",
             folder.join(format!("{}.csv", manifest.plan)).display()
-        );
+        )?;
         let failures = results
             .rows
             .iter()
             .filter(|row| row.failure.is_some())
             .count();
         if failures > 0 {
-            println!("{failures} flows ended before their time: see the column `failure`");
+            writeln!(
+                io::stdout(),
+                "{failures} flows ended before their time: see the column `failure`"
+            )?;
         }
         failed += manifest
             .verdicts

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{anyhow, Context, Result};
+use anyhow::{anyhow, bail, Context, Result};
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
@@ -87,17 +87,20 @@ pub(super) fn read(path: &Path) -> Result<BTreeMap<String, Outcome>> {
 }
 
 fn parse(path: &Path, text: &[u8]) -> Result<BTreeMap<String, Outcome>> {
-    let lines = text.split(|byte| *byte == b'\n').enumerate();
-    let entry = |(number, line): (usize, &[u8])| {
-        let entry: Entry = serde_json::from_slice(line).with_context(|| {
-            format!("{}, line {} is no finished run", path.display(), number + 1)
-        })?;
-        Ok((entry.key, entry.outcome))
-    };
-    lines
-        .filter(|(_, line)| !line.is_empty())
-        .map(entry)
-        .collect()
+    let mut finished = BTreeMap::new();
+    for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
+        if line.is_empty() {
+            continue;
+        }
+        let place = || format!("{}, line {number}", path.display());
+        let entry: Entry = serde_json::from_slice(line)
+            .with_context(|| format!("{} is no finished run", place()))?;
+        let key = entry.key.clone();
+        if finished.insert(entry.key, entry.outcome).is_some() {
+            bail!("{} has the run {key} once more", place());
+        }
+    }
+    Ok(finished)
 }
 
 /// An entry as its line.
@@ -152,6 +155,19 @@ mod tests {
         fs::write(&path, "{\"key\":\"one\",\"flows\":[]}\nhello\n").unwrap();
         let error = Journal::open(&path).err().expect("an error");
         assert!(format!("{error:#}").contains("line 2"), "{error:#}");
+    }
+
+    #[test]
+    fn a_run_that_is_there_twice_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let one = line(&entry("one", 1.0)).unwrap();
+        let again = line(&entry("one", 999.0)).unwrap();
+        fs::write(&path, [one, again].concat()).unwrap();
+        let error = read(&path).expect_err("it is there twice");
+        assert!(error
+            .to_string()
+            .ends_with("line 2 has the run one once more"));
     }
 
     #[test]

@@ -73,9 +73,14 @@ fn count(folder: &Path) -> Result<usize> {
     let mut found: Option<(usize, String)> = None;
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        let Some(of) = shards(&name) else {
+        let Some(Shard { index, of }) = shard(&name) else {
             continue;
         };
+        let expected = Shard { index, of }.to_string();
+        ensure!(
+            (1..=of).contains(&index) && name.starts_with(&expected),
+            "{name} is no shard of {of}; expected shard-1-of-{of} to shard-{of}-of-{of}"
+        );
         match &found {
             Some((other, first)) if *other != of => {
                 bail!("{first} and {name} are of different sets of shards; keep one of the sets")
@@ -92,12 +97,14 @@ fn count(folder: &Path) -> Result<usize> {
     Ok(found.with_context(none)?.0)
 }
 
-/// Of how many shards the file of this name is one, if it is.
-fn shards(name: &str) -> Option<usize> {
+/// The shard that the file of this name has, if it is one's.
+fn shard(name: &str) -> Option<Shard> {
     let (index, of) = name
         .strip_prefix("shard-")?
         .strip_suffix(".jsonl")?
         .split_once("-of-")?;
-    index.parse::<usize>().ok()?;
-    of.trim_end_matches(".partial").parse().ok()
+    Some(Shard {
+        index: index.parse().ok()?,
+        of: of.trim_end_matches(".partial").parse().ok()?,
+    })
 }

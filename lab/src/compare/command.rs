@@ -1,5 +1,6 @@
 //! `petra-lab compare`.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::{bail, ensure, Result};
@@ -71,7 +72,7 @@ impl Compare {
             );
             let page = html::page(&comparison, &title, self.all);
             write_whole(out, |file| Ok(file.write_all(page.as_bytes())?))?;
-            println!("\ncomparison: {}", out.display());
+            writeln!(io::stdout(), "\ncomparison: {}", out.display())?;
         }
         Ok(())
     }

@@ -177,7 +177,7 @@ fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Fault> {
         Value::Integer(count @ 2..) if count as usize <= MOST => count as usize,
         _ => {
             return Err(steps
-                .unexpected("a number of values, at least 2")
+                .unexpected(&format!("a number of values, from 2 to {MOST}"))
                 .within("steps"))
         }
     };

@@ -31,6 +31,7 @@ mod tree;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -40,6 +41,7 @@ pub use expect::{Expectation, Relation, Selection, Than, Tolerance};
 use crate::backend::Backend;
 use crate::results::{Axis, Exception, Frames, Versions};
 use crate::scenario::Scenario;
+use crate::sim;
 use draft::Draft;
 use key::{canonical, hash, key};
 use read::Document;
@@ -117,11 +119,15 @@ impl Plan {
         plan.name = name.to_string_lossy().into_owned();
         // A trace's file is named from the plan's own place.
         let folder = path.parent().unwrap_or(Path::new(""));
+        let mut traces = BTreeSet::new();
         for point in &mut plan.points {
             let links = point.scenario.path.iter_mut();
             for direction in links.flat_map(|link| [&mut link.down, &mut link.up]) {
                 if let Some(trace) = &mut direction.trace {
                     *trace = folder.join(&trace);
+                    if traces.insert(trace.clone()) {
+                        sim::check_trace(trace)?;
+                    }
                 }
             }
         }

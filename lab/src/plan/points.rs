@@ -5,11 +5,21 @@ use std::collections::BTreeSet;
 use super::axis;
 use super::case::Case;
 use super::draft::Draft;
-use super::fault::Fault;
+use super::fault::{Fault, Place};
 use super::number::product;
 use super::scenario::{lower, Lowered};
-use super::tree::Node;
+use super::tree::{Node, Value};
 use super::Point;
+use crate::scenario::Part;
+
+/// Where a link, a flow or cross traffic is written.
+fn part_place(tree: &Node, name: &str, index: usize) -> Option<Place> {
+    let part = tree.table().ok()?.get(name)?;
+    match &part.value {
+        Value::List(parts) => parts.get(index).map(|part| part.place),
+        _ => Some(part.place),
+    }
+}
 
 impl Draft<'_> {
     /// Each case at each place of the axes, of which the last moves first.
@@ -44,10 +54,10 @@ impl Draft<'_> {
     fn point(&self, case: Option<&Case>, place: usize, places: usize) -> Result<Point, Fault> {
         let mut tree = self.scenario.clone();
         // What tells this point from others, to be blamed for what cannot be.
-        let mut culprit = None;
+        let mut culprits = Vec::new();
         if let Some(case) = case {
-            culprit = Some(case.place);
             for (path, key, value) in &case.settings {
+                culprits.push((path.text(), value.place));
                 path.set(&mut tree, *key, value)?;
             }
         }
@@ -59,24 +69,34 @@ impl Draft<'_> {
             rest %= left;
             for ((path, key), value) in axis.fields.iter().zip(&stop.values) {
                 path.set(&mut tree, *key, value)?;
-                culprit = Some(value.place);
+                culprits.push((path.text(), value.place));
             }
             labels.push((axis.name.clone(), stop.label.clone()));
             factor *= stop.references;
         }
         let Lowered {
             scenario,
+            origins,
             controllers,
         } = lower(&tree, &self.controllers)?;
-        scenario.check().map_err(|error| {
-            let tree = tree.table().ok();
-            let link = tree
-                .and_then(|tree| tree.get("link"))
-                .map(|link| link.place);
-            Fault::at(
-                culprit.or(link).unwrap_or(self.scenario.place),
-                format!("{error:#}"),
-            )
+        scenario.check_parts().map_err(|(part, error)| {
+            let (name, index) = match part {
+                Part::Whole => return Fault::at(tree.place, format!("{error:#}")),
+                Part::Link(index) => ("link", index),
+                Part::Flow(index) => ("flow", origins[index]),
+                Part::Cross(index) => ("cross", index),
+            };
+            // What set something of it last, or else where it is written. Of controllers all
+            // is known to be right.
+            let set = |(path, _): &&(String, Place)| {
+                let controller = path.ends_with(".cc") || path.contains(".options.");
+                path == "duration" || path.starts_with(name) && !controller
+            };
+            let culprit = culprits.iter().rev().find(set).map(|(_, place)| *place);
+            let written = || part_place(&tree, name, index).unwrap_or(tree.place);
+            Fault::at(culprit.unwrap_or_else(written), format!("{error:#}"))
+                .within(&index.to_string())
+                .within(name)
         })?;
         Ok(Point {
             case: case.map(|case| case.name.clone()),

@@ -15,6 +15,8 @@ pub(super) struct Controllers {
 /// A scenario, and the controller of each of its flows as the plan calls it.
 pub(super) struct Lowered {
     pub(super) scenario: Scenario,
+    /// Of each flow, which `[[flow]]` it is of.
+    pub(super) origins: Vec<usize>,
     pub(super) controllers: Vec<String>,
 }
 
@@ -89,6 +91,10 @@ pub(super) fn lower(tree: &Node, controllers: &Controllers) -> Result<Lowered, F
     let repeated = names.iter().zip(&counts);
     Ok(Lowered {
         scenario,
+        origins: (0..)
+            .zip(&counts)
+            .flat_map(|(index, count)| vec![index; *count])
+            .collect(),
         controllers: repeated
             .flat_map(|(name, count)| vec![name.clone(); *count])
             .collect(),

@@ -1,6 +1,7 @@
 //! `petra-lab report`.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Context, Result};
@@ -82,10 +83,10 @@ impl Report {
         write_whole(&out, |file| Ok(file.write_all(page.as_bytes())?))?;
         if let Some(page) = &self.markdown {
             markdown::write(page, &sections, &set.plans)?;
-            println!("numbers: {}", page.display());
+            writeln!(io::stdout(), "numbers: {}", page.display())?;
         }
-        println!("{} plots: {}", figures.len(), plots.display());
-        println!("report: {}", out.display());
+        writeln!(io::stdout(), "{} plots: {}", figures.len(), plots.display())?;
+        writeln!(io::stdout(), "report: {}", out.display())?;
         Ok(())
     }
 }

@@ -33,6 +33,7 @@ mod tls;
 mod upload;
 mod world;
 
+pub(crate) use channel::check_trace;
 pub use channel::{Channel, Fate, Nanos, Parcel};
 pub use command::Sim;
 pub use engine::run;

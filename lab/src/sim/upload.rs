@@ -11,6 +11,8 @@ pub(super) struct Upload {
 
 struct Body {
     stream: u64,
+    /// Whether its response has begun.
+    begun: bool,
     /// Bytes that are still to be written.
     left: u64,
 }
@@ -28,7 +30,7 @@ impl Upload {
         while conn.is_readable() {
             match http.poll(conn) {
                 Ok((stream, h3::Event::Headers { list, .. })) => {
-                    self.answer(conn, http, stream, &list)?;
+                    self.answer(stream, &list);
                 }
                 Ok(_) => (),
                 Err(h3::Error::Done) => break,
@@ -38,23 +40,16 @@ impl Upload {
         self.write(conn, http)
     }
 
-    fn answer(
-        &mut self,
-        conn: &mut quiche::Connection,
-        http: &mut h3::Connection,
-        stream: u64,
-        request: &[h3::Header],
-    ) -> h3::Result<()> {
+    fn answer(&mut self, stream: u64, request: &[h3::Header]) {
         let path = request.iter().find(|header| header.name() == b":path");
         let size = path
             .and_then(|path| path.value().strip_prefix(b"/bytes/"))
             .and_then(|size| std::str::from_utf8(size).ok()?.parse().ok());
-        http.send_response(conn, stream, &[h3::Header::new(b":status", b"200")], false)?;
         self.body = Some(Body {
             stream,
+            begun: false,
             left: size.unwrap_or(u64::MAX),
         });
-        Ok(())
     }
 
     fn write(
@@ -62,11 +57,25 @@ impl Upload {
         conn: &mut quiche::Connection,
         http: &mut h3::Connection,
     ) -> h3::Result<()> {
-        while let Some(Body { stream, left }) = &mut self.body {
+        let head = [h3::Header::new(b":status", b"200")];
+        while let Some(Body {
+            stream,
+            begun,
+            left,
+        }) = &mut self.body
+        {
             let chunk = &ZEROS[..(*left).min(ZEROS.len() as u64) as usize];
             let last = chunk.len() as u64 == *left;
-            match http.send_body(conn, *stream, chunk, last) {
-                Ok(written) => *left -= written as u64,
+            let sent = match begun {
+                true => http.send_body(conn, *stream, chunk, last),
+                false => http.send_response(conn, *stream, &head, false).map(|()| 0),
+            };
+            match sent {
+                Ok(written) => {
+                    *begun = true;
+                    *left -= written as u64;
+                }
+                // It goes on when there is room: a window may be full of the body before.
                 Err(h3::Error::Done | h3::Error::StreamBlocked) => return Ok(()),
                 // The client has cancelled the request.
                 Err(h3::Error::TransportError(quiche::Error::StreamStopped(_))) => *left = 0,

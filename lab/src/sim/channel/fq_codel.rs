@@ -67,6 +67,7 @@ impl<T> FqCoDel<T> {
     /// What finds no room goes to `drop`, or rather half of what made it full.
     pub(super) fn enqueue(&mut self, now: Nanos, parcel: Parcel<T>, mut drop: impl FnMut(T)) {
         let index = self.hash(parcel.flow);
+        let alone = self.bytes == 0;
         let queue = &mut self.queues[index];
         self.bytes += parcel.bytes;
         queue.fifo.push(now, parcel);
@@ -75,7 +76,8 @@ impl<T> FqCoDel<T> {
             queue.credits = self.quantum;
             self.new.push_back(index);
         }
-        if self.bytes > self.limit {
+        // As with the other queues: one that is empty takes any packet.
+        if self.bytes > self.limit && !alone {
             self.shed(&mut drop);
         }
     }
@@ -148,6 +150,16 @@ mod tests {
             bytes,
             flow,
         }
+    }
+
+    #[test]
+    fn an_empty_queue_takes_any_packet() {
+        let mut fq = fq(100);
+        fq.enqueue(0, packet(1, 0, 1500), |_| panic!());
+        let mut dropped = Vec::new();
+        fq.enqueue(0, packet(2, 0, 1400), |content| dropped.push(content));
+        assert_eq!(dropped, [(1, 0)]);
+        assert!(fq.dequeue(0, |_| panic!()).is_some());
     }
 
     #[test]

@@ -45,13 +45,14 @@ impl Line {
 
     /// When a packet that left the transmitter at `sent` is at the other end.
     pub(super) fn arrival(&mut self, sent: Nanos, random: &mut Pcg64) -> Nanos {
-        if self.reorder > 0.0 && chance(random, self.reorder) {
-            return sent;
-        }
-        let mut at = sent + self.delay_at(sent);
-        if self.jitter > 0 {
-            let offset = self.jitter as f64 * normal(random);
-            at = at.saturating_add_signed(offset as i64).max(sent);
+        let overtakes = self.reorder > 0.0 && chance(random, self.reorder);
+        let mut at = sent;
+        if !overtakes {
+            at += self.delay_at(sent);
+            if self.jitter > 0 {
+                let offset = self.jitter as f64 * normal(random);
+                at = at.saturating_add_signed(offset as i64).max(sent);
+            }
         }
         if self.grid > 0 {
             at = at.next_multiple_of(self.grid);
@@ -59,7 +60,7 @@ impl Line {
         if let Some(handover) = &self.handover {
             at = handover.deliver(at);
         }
-        if self.jitter_reorders {
+        if overtakes || self.jitter_reorders {
             return at;
         }
         self.last_arrival = self.last_arrival.max(at);
@@ -117,6 +118,24 @@ mod tests {
         };
         let sent = [0, 80, 95, 100, 150, 190, 200, 211].map(|at| at * MS);
         let expected = [10, 90, 120, 140, 190, 230, 230, 230].map(|at| at * MS);
+        assert_eq!(arrivals(direction, &sent), expected);
+    }
+
+    #[test]
+    fn what_overtakes_the_delay_does_not_pass_a_handover_or_a_grid() {
+        let direction = Direction {
+            delay: Duration::from_millis(10),
+            reorder: 1.0,
+            grid: Duration::from_millis(5),
+            handover: Some(link::Handover {
+                every: Duration::from_millis(100),
+                gap: Duration::from_millis(20),
+                delay: Duration::from_millis(40),
+            }),
+            ..Direction::default()
+        };
+        let sent = [1, 96, 101, 119, 121].map(|at| at * MS);
+        let expected = [5, 120, 120, 120, 125].map(|at| at * MS);
         assert_eq!(arrivals(direction, &sent), expected);
     }
 

@@ -98,7 +98,8 @@ impl Cell {
 
     /// Bits per second that get through in the long run.
     pub(super) fn mean(&self) -> u64 {
-        (self.fading.mean * (1.0 - self.block_errors)) as u64
+        let mean = self.fading.mean * (1.0 - self.block_errors);
+        (mean as u64).max(1)
     }
 
     /// Gives this TTI its block.

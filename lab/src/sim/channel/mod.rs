@@ -30,13 +30,13 @@ use rand_pcg::rand_core::Rng;
 use rand_pcg::Pcg64;
 
 use crate::link::{Direction, SMALL};
-use capacity::transmission;
 pub(super) use capacity::Capacity;
 use codel::Waiting;
 use errors::Errors;
 use line::Line;
-use queue::Queue;
+use queue::{Queue, Transmission};
 pub(super) use random::uniform;
+pub(crate) use trace::check as check_trace;
 
 /// Nanoseconds since the simulation began.
 pub type Nanos = u64;
@@ -92,6 +92,8 @@ pub struct Channel<T> {
     decided: VecDeque<(T, Fate)>,
     /// Bytes whose transmission is known.
     carried: u64,
+    /// The last of these packets.
+    sending: Transmission,
 }
 
 /// Packets that are held to go together.
@@ -136,29 +138,31 @@ impl<T> Channel<T> {
             random,
             decided: VecDeque::new(),
             carried: 0,
+            sending: Transmission::default(),
         })
     }
 
     /// How long a packet that enters at `now` waits until its transmission, as
     /// far as that is known.
     pub fn queueing_delay(&self, now: Nanos) -> Nanos {
-        let known = self.free_at.saturating_sub(now);
-        match (&self.queue, self.capacity.nominal()) {
-            (Queue::Holding(holding), Some(rate)) => {
-                known + transmission(holding.bytes() as u64, rate)
+        let known = self.free_at.max(now);
+        let begins = match &self.queue {
+            Queue::Holding(holding) if holding.bytes() > 0 => {
+                let mut ahead = self.capacity.clone();
+                ahead.transmit(known, holding.bytes() as u64).free
             }
             _ => known,
-        }
+        };
+        begins - now
     }
 
     /// Bytes that have gone over the bottleneck by `now`.
     pub fn carried(&self, now: Nanos) -> u64 {
-        let known = self.free_at.saturating_sub(now);
-        let ahead = self
-            .capacity
-            .nominal()
-            .map_or(0.0, |rate| rate as f64 / 8e9 * known as f64);
-        self.carried.saturating_sub(ahead as u64)
+        let ahead = match &self.queue {
+            Queue::Passing(passing) => passing.backlog(now, self.free_at),
+            Queue::Holding(_) => self.sending.left(now),
+        };
+        self.carried - ahead
     }
 
     /// What the bottleneck carries at its best for a while, in bits per second;
@@ -270,10 +274,10 @@ impl<T> Channel<T> {
 
     /// A packet goes as soon as all those before it have gone.
     fn transmit(&mut self, now: Nanos, parcel: Parcel<T>) {
-        let (start, bytes) = (now.max(self.free_at), parcel.bytes);
+        let start = now.max(self.free_at);
         self.send(start, start - now, parcel);
         if let Queue::Passing(passing) = &mut self.queue {
-            passing.passes(start, self.free_at, bytes);
+            passing.passes(&self.sending);
         }
     }
 
@@ -282,6 +286,11 @@ impl<T> Channel<T> {
         let sent = self.capacity.transmit(start, parcel.bytes as u64);
         self.free_at = sent.free;
         self.carried += parcel.bytes as u64;
+        self.sending = Transmission {
+            start,
+            free: sent.free,
+            bytes: parcel.bytes as u64,
+        };
         let fate = if self.errors.strike(&mut self.random) {
             Fate::Lost { queued }
         } else {
@@ -300,7 +309,7 @@ fn nanos(duration: Duration) -> Nanos {
 mod tests {
     use super::*;
     use crate::entropy::generator;
-    use crate::link::Queue;
+    use crate::link::{Aqm, Queue, RateStep};
 
     const MS: Nanos = 1_000_000;
 
@@ -355,6 +364,34 @@ mod tests {
         }
         assert_eq!(channel.queueing_delay(2 * MS), 2 * MS);
         assert_eq!(channel.queueing_delay(5 * MS), 0);
+    }
+
+    #[test]
+    fn what_has_gone_and_how_long_the_rest_takes_follow_the_rate() {
+        for name in ["drop-tail", "red", "codel"] {
+            let aqm: Aqm = name.parse().unwrap();
+            let slower = Direction {
+                steps: vec![RateStep {
+                    at: Duration::from_millis(2),
+                    rate: 800_000,
+                }],
+                aqm,
+                ..direction()
+            };
+            let mut channel = channel(&slower);
+            for content in 0..5 {
+                channel.enter(0, parcel(content, 1000));
+            }
+            // Two of them at a millisecond each, and three at ten.
+            assert_eq!(channel.queueing_delay(0), 32 * MS, "{aqm:?}");
+            for (at, carried) in [(1, 1000), (2, 2000), (7, 2500), (32, 5000)] {
+                while channel.next().is_some_and(|next| next <= at * MS) {
+                    let next = channel.next().unwrap();
+                    channel.advance(next);
+                }
+                assert_eq!(channel.carried(at * MS), carried, "{aqm:?} at {at} ms");
+            }
+        }
     }
 
     #[test]

@@ -105,12 +105,24 @@ impl Passing {
         fits.then_some(()).ok_or(Fate::Overflowed)
     }
 
-    /// A packet that was admitted is transmitted from `start` to `free`.
-    pub(super) fn passes(&mut self, start: Nanos, free: Nanos, bytes: usize) {
+    /// A packet that was admitted has this transmission.
+    pub(super) fn passes(&mut self, transmission: &Transmission) {
         match self {
             Passing::Timed { .. } => (),
+            Passing::Counted(tail) | Passing::Early(_, tail) => tail.passes(transmission),
+        }
+    }
+
+    /// Bytes that have been admitted and not gone by `now`, when the transmitter is
+    /// free at `free_at`.
+    pub(super) fn backlog(&self, now: Nanos, free_at: Nanos) -> u64 {
+        match self {
+            Passing::Timed { rate, .. } => {
+                let time = free_at.saturating_sub(now);
+                (*rate as f64 / 8e9 * time as f64) as u64
+            }
             Passing::Counted(tail) | Passing::Early(_, tail) => {
-                tail.passes(start, free, bytes as u64);
+                tail.packets.iter().map(|packet| packet.left(now)).sum()
             }
         }
     }
@@ -124,11 +136,24 @@ pub(super) struct Tail {
     bytes: u64,
 }
 
-#[derive(Debug)]
-struct Transmission {
-    start: Nanos,
-    free: Nanos,
-    bytes: u64,
+/// When a packet goes over the bottleneck.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Transmission {
+    pub(super) start: Nanos,
+    pub(super) free: Nanos,
+    pub(super) bytes: u64,
+}
+
+impl Transmission {
+    /// Bytes of it that have not gone by `now`.
+    pub(super) fn left(&self, now: Nanos) -> u64 {
+        let Transmission { start, free, bytes } = *self;
+        if free <= now {
+            return 0;
+        }
+        let gone = now.saturating_sub(start) as f64 / (free - start) as f64;
+        bytes - (bytes as f64 * gone) as u64
+    }
 }
 
 impl Tail {
@@ -147,14 +172,8 @@ impl Tail {
             self.bytes -= gone.bytes;
             self.packets.pop_front();
         }
-        let sent = match self.packets.front() {
-            Some(Transmission { start, free, bytes }) if *start < now => {
-                let share = (now - start) as f64 / (free - start) as f64;
-                (*bytes as f64 * share) as u64
-            }
-            _ => 0,
-        };
-        self.bytes - sent
+        let first = self.packets.front();
+        self.bytes - first.map_or(0, |packet| packet.bytes - packet.left(now))
     }
 
     fn fits(&mut self, now: Nanos, bytes: u64) -> bool {
@@ -162,9 +181,9 @@ impl Tail {
         backlog == 0 || backlog + bytes <= self.room
     }
 
-    fn passes(&mut self, start: Nanos, free: Nanos, bytes: u64) {
-        self.bytes += bytes;
-        self.packets.push_back(Transmission { start, free, bytes });
+    fn passes(&mut self, transmission: &Transmission) {
+        self.bytes += transmission.bytes;
+        self.packets.push_back(*transmission);
     }
 }
 

@@ -33,6 +33,15 @@ pub(in crate::sim) struct Trace {
     passed: u64,
 }
 
+/// Whether there is a trace at `path`.
+///
+/// # Errors
+///
+/// A file that cannot be read or is no trace, with the line.
+pub(crate) fn check(path: &Path) -> Result<()> {
+    Trace::read(path, Outages::default()).map(drop)
+}
+
 impl Trace {
     /// # Errors
     ///
@@ -75,7 +84,8 @@ impl Trace {
     /// Bits per second over a round.
     pub(super) fn mean(&self) -> u64 {
         let bits = self.times.len() as u64 * OPPORTUNITY * 8;
-        (u128::from(bits) * 1_000_000_000 / u128::from(self.round)) as u64
+        let mean = u128::from(bits) * 1_000_000_000 / u128::from(self.round);
+        (mean as u64).max(1)
     }
 
     /// When the opportunity `index` is.
