@@ -57,7 +57,12 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("petra-lab: {error:#}");
-            ExitCode::FAILURE
+            // As `diff` does: 1 is an answer, 2 is trouble, also with the
+            // command line.
+            match error.is::<batch::Unmet>() {
+                true => ExitCode::from(1),
+                false => ExitCode::from(2),
+            }
         }
     }
 }

@@ -1,11 +1,13 @@
 //! `petra-lab check`, `run` and `merge`.
 
+use std::error::Error;
+use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::{ensure, Result};
+use anyhow::Result;
 use clap::Args;
 
 use super::agenda::{Agenda, Overrides};
@@ -115,8 +117,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// What could not be run, that it was interrupted, or that an expectation
-    /// of a plan does not hold; in this last case the results are there.
+    /// What could not be run, that it was interrupted, or [`Unmet`].
     pub fn execute(&self) -> Result<()> {
         let agenda = self.plans.agenda()?;
         let crew = Crew {
@@ -188,8 +189,7 @@ impl Merge {
     ///
     /// # Errors
     ///
-    /// A shard or a run that is missing, or there twice; or an expectation
-    /// that does not hold.
+    /// A shard or a run that is missing, or there twice; or [`Unmet`].
     pub fn execute(&self) -> Result<()> {
         let agenda = self.plans.agenda()?;
         let finished = merge::join(&self.out, &agenda)?;
@@ -197,6 +197,22 @@ impl Merge {
         finish(&results, &self.out)
     }
 }
+
+/// Of so many expectations of plans that do not hold. Nothing went wrong: the
+/// results are there.
+#[derive(Debug)]
+pub struct Unmet(usize);
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => write!(f, "1 expectation does not hold"),
+            failed => write!(f, "{failed} expectations do not hold"),
+        }
+    }
+}
+
+impl Error for Unmet {}
 
 /// Prints results, and says where they are.
 fn finish(results: &[Results], folder: &Path) -> Result<()> {
@@ -226,11 +242,8 @@ fn finish(results: &[Results], folder: &Path) -> Result<()> {
             .filter(|verdict| !verdict.holds)
             .count();
     }
-    let plural = if failed == 1 {
-        "expectation does"
-    } else {
-        "expectations do"
-    };
-    ensure!(failed == 0, "{failed} {plural} not hold");
-    Ok(())
+    match failed {
+        0 => Ok(()),
+        failed => Err(Unmet(failed).into()),
+    }
 }

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{anyhow, bail, Context, Result};
+use anyhow::{anyhow, bail, ensure, Context, Result};
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,9 @@ pub struct Entry {
     pub outcome: Outcome,
 }
 
+/// What each line begins with.
+const HEAD: &[u8] = b"{\"key\":\"";
+
 /// A file that finished runs are appended to, and those that it has.
 pub struct Journal {
     path: PathBuf,
@@ -31,7 +34,8 @@ pub struct Journal {
 
 impl Journal {
     /// Opens the journal at `path`, or begins one. A last line that is cut off
-    /// is taken away: its run was not finished.
+    /// is taken away: its run was not written down. Of a file that is no
+    /// journal nothing is taken.
     ///
     /// # Errors
     ///
@@ -52,12 +56,19 @@ impl Journal {
             .iter()
             .rposition(|byte| *byte == b'\n')
             .map_or(0, |end| end + 1);
-        file.set_len(whole as u64)?;
+        let (whole, cut) = text.split_at(whole);
+        let finished = parse(path, whole)?;
+        ensure!(
+            cut.starts_with(HEAD) || HEAD.starts_with(cut),
+            "the last line of {} is no finished run",
+            path.display()
+        );
+        file.set_len(whole.len() as u64)?;
         file.seek(SeekFrom::End(0))?;
         Ok(Journal {
             path: path.to_owned(),
             file,
-            finished: parse(path, &text[..whole])?,
+            finished,
         })
     }
 
@@ -155,6 +166,10 @@ mod tests {
         fs::write(&path, "{\"key\":\"one\",\"flows\":[]}\nhello\n").unwrap();
         let error = Journal::open(&path).err().expect("an error");
         assert!(format!("{error:#}").contains("line 2"), "{error:#}");
+        fs::write(&path, "dear diary").unwrap();
+        let error = Journal::open(&path).err().expect("an error");
+        assert!(error.to_string().contains("no finished run"), "{error:#}");
+        assert_eq!(fs::read(&path).unwrap(), b"dear diary");
     }
 
     #[test]

@@ -22,6 +22,6 @@ mod shard;
 mod show;
 mod work;
 
-pub use command::{Check, Merge, Run};
+pub use command::{Check, Merge, Run, Unmet};
 pub use journal::{Entry, Journal};
 pub use shard::Shard;

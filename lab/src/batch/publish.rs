@@ -37,25 +37,7 @@ fn results(
     finished: &BTreeMap<String, Outcome>,
 ) -> Result<Results> {
     let plan = &planned.plan;
-    let manifest = Manifest {
-        plan: plan.name.clone(),
-        title: plan.title.clone(),
-        description: plan.description.clone(),
-        plan_hash: plan.hash()?,
-        backend: plan.backend.to_string(),
-        versions: agenda.versions.clone(),
-        command: command(planned, overrides),
-        seeds: plan.seeds.clone(),
-        metrics: plan.metrics.clone(),
-        axes: plan.axes.clone(),
-        cases: plan.cases.clone(),
-        controllers: plan.controllers.clone(),
-        series: plan.series,
-        frames: plan.frames.clone(),
-        qlog: plan.qlog,
-        verdicts: Vec::new(),
-        exceptions: plan.exceptions.clone(),
-    };
+    let (plan_hash, backend) = (plan.hash()?, plan.backend.to_string());
     let versions = agenda.versions.to_string();
     let mut rows = Vec::new();
     for (number, point) in plan.points.iter().enumerate() {
@@ -65,9 +47,9 @@ fn results(
             for (flow, measured) in outcome.flows.iter().enumerate() {
                 rows.push(Row {
                     plan: plan.name.clone(),
-                    plan_hash: manifest.plan_hash.clone(),
+                    plan_hash: plan_hash.clone(),
                     key: run.key.clone(),
-                    backend: manifest.backend.clone(),
+                    backend: backend.clone(),
                     versions: versions.clone(),
                     point: number as u64,
                     seed: *seed,
@@ -76,6 +58,26 @@ fn results(
             }
         }
     }
+    let manifest = Manifest {
+        plan: plan.name.clone(),
+        title: plan.title.clone(),
+        description: plan.description.clone(),
+        plan_hash,
+        backend,
+        versions: agenda.versions.clone(),
+        command: command(planned, overrides),
+        seeds: plan.seeds.clone(),
+        metrics: plan.metrics.clone(),
+        axes: plan.axes.clone(),
+        cases: plan.cases.clone(),
+        controllers: plan.controllers.clone(),
+        rows: rows.len(),
+        series: plan.series,
+        frames: plan.frames.clone(),
+        qlog: plan.qlog,
+        verdicts: Vec::new(),
+        exceptions: plan.exceptions.clone(),
+    };
     let mut results = Results { manifest, rows };
     let verdicts = plan
         .expectations

@@ -166,6 +166,24 @@ pub(super) fn reversed<'a>(rows: &'a [Placed]) -> Vec<Judged<'a>> {
         .collect()
 }
 
+/// The causes of reversed orders, each once.
+pub(super) fn causes<'a>(reversed: &[Judged<'a>]) -> Vec<&'a str> {
+    let mut causes = Vec::new();
+    for because in reversed.iter().filter_map(|it| it.2.because.as_deref()) {
+        if !causes.contains(&because) {
+            causes.push(because);
+        }
+    }
+    causes
+}
+
+/// The number, from 1, of an order's cause among these.
+pub(super) fn cause(verdict: &Verdict, causes: &[&str]) -> String {
+    let place = |because| causes.iter().position(|it| *it == because);
+    let place = verdict.because.as_deref().and_then(place);
+    place.map_or_else(|| "not known".to_owned(), |place| (place + 1).to_string())
+}
+
 /// Over all tables of the thesis: how often the order holds, and where it does
 /// not. Nothing where there are none.
 pub(super) fn summary(sections: &[Section]) -> Markup {
@@ -212,6 +230,7 @@ fn counts(rows: &[Placed]) -> Markup {
 /// Every row that has an order reversed, with what may explain it.
 fn exceptions(rows: &[Placed]) -> Markup {
     let reversed = reversed(rows);
+    let causes = causes(&reversed);
     let heads = reversed
         .first()
         .map_or(&[][..], |(_, _, it)| &it.circumstances);
@@ -227,7 +246,7 @@ fn exceptions(rows: &[Placed]) -> Markup {
                             tr {
                                 th { "row" } th.l { "reversed" } th { "ratio" }
                                 @for (name, _) in heads { th.w { (words::title(name)) } }
-                                th.l { "cause" }
+                                th { "cause" }
                             }
                         }
                         tbody {
@@ -239,12 +258,13 @@ fn exceptions(rows: &[Placed]) -> Markup {
                                     @for (name, both) in &verdict.circumstances {
                                         td { (against(name, both)) }
                                     }
-                                    td.why { (words::prose(verdict.because.as_deref().unwrap_or("not known"))) }
+                                    td { (cause(verdict, &causes)) }
                                 }
                             }
                         }
                     }
                 }
+                ol { @for cause in &causes { li { (words::prose(cause)) } } }
             }
         }
     }

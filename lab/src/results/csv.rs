@@ -1,11 +1,11 @@
 //! Rows as comma-separated values (RFC 4180), and back.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, ensure, Context, Result};
 
 use super::row::{Cell, Row, FIXED, REFERENCE, SETTING};
 
@@ -38,11 +38,17 @@ fn text(cell: Cell) -> String {
 ///
 /// # Errors
 ///
-/// A file that cannot be read, that lacks a column, or a cell that is no
-/// number where one belongs; with file and line.
+/// A file that cannot be read, that is cut off or lacks a column, or a cell
+/// that is no number where one belongs; with file and line.
 pub fn read_csv(path: &Path) -> Result<Vec<Row>> {
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut reader = ::csv::Reader::from_reader(file);
+    let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    // Half of a last number is a number.
+    ensure!(
+        text.is_empty() || text.ends_with(b"\n"),
+        "{}: the last line is cut off",
+        path.display()
+    );
+    let mut reader = ::csv::Reader::from_reader(text.as_slice());
     let heads = Heads::new(reader.headers()?).with_context(|| path.display().to_string())?;
     let mut rows = Vec::new();
     for record in reader.records() {
@@ -140,8 +146,6 @@ fn number(name: &str, text: &str) -> Result<Option<f64>> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::super::row::tests::row;
     use super::*;
 
@@ -177,5 +181,8 @@ mod tests {
         assert!(text.contains("line 2") && text.contains("`many`"), "{text}");
         let short = written(&[row(true)]).replace(",17.1", "");
         assert!(read(&short).is_err());
+        let whole = written(&[row(true)]);
+        let error = read(&whole[..whole.len() - 1]).unwrap_err();
+        assert!(error.to_string().contains("cut off"), "{error:#}");
     }
 }

@@ -33,6 +33,8 @@ pub struct Manifest {
     pub cases: Vec<String>,
     /// The controllers as the plan calls them, in its order.
     pub controllers: Vec<String>,
+    /// How many rows there are: of a table cut short nothing is made.
+    pub rows: usize,
     /// Whether `series/KEY.csv` has each run's flows over time.
     pub series: bool,
     /// The parts of the run that pictures show; `None` shows all of it.

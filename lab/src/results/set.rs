@@ -80,6 +80,14 @@ impl Results {
             path.display(),
             table.display()
         );
+        ensure!(
+            rows.len() == manifest.rows,
+            "{} has {} rows where {} says {}: a part is missing, or was added",
+            table.display(),
+            rows.len(),
+            path.display(),
+            manifest.rows
+        );
         Ok(Results { manifest, rows })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::iter;
 use std::path::Path;
 
 use anyhow::Result;
@@ -11,62 +12,49 @@ use serde::Serialize;
 use super::{FlowReport, Report, Sample};
 use crate::scenario::Scenario;
 
-/// A column: its head, and how a flow's cell comes from its runs.
-type Column = (&'static str, fn(&[&FlowReport]) -> String);
+/// A column: its head, how many digits it has after the point, what it makes
+/// of the runs' numbers, and a run's number. What is not a number is not known.
+type Column = (
+    &'static str,
+    usize,
+    fn(&[f64]) -> f64,
+    fn(&FlowReport) -> f64,
+);
 
 const COLUMNS: &[Column] = &[
-    ("controller", |runs| runs[0].cc.clone()),
-    ("Mbit/s", |runs| {
-        format!("{:.3}", mean(runs, |run| run.goodput / 1e6))
+    ("Mbit/s", 3, mean, |run| run.goodput / 1e6),
+    ("sd", 3, deviation, |run| run.goodput / 1e6),
+    ("of limit", 3, mean, |run| run.share.unwrap_or(f64::NAN)),
+    ("lost %", 2, mean, |run| {
+        100.0 * run.packets_lost as f64 / run.packets_sent as f64
     }),
-    ("sd", |runs| match runs.len() {
-        1 => "-".to_owned(),
-        _ => format!("{:.3}", deviation(runs, |run| run.goodput / 1e6)),
-    }),
-    ("of limit", |runs| {
-        format!("{:.3}", mean(runs, |run| run.share.unwrap_or(f64::NAN)))
-    }),
-    ("lost %", |runs| {
-        let lost = |run: &FlowReport| 100.0 * run.packets_lost as f64 / run.packets_sent as f64;
-        format!("{:.2}", mean(runs, lost))
-    }),
-    ("queue ms", |runs| {
-        format!("{:.1}", mean(runs, |run| run.queue.mean))
-    }),
-    ("p95", |runs| {
-        format!("{:.1}", mean(runs, |run| run.queue.p95))
-    }),
-    ("rtt ms", |runs| {
-        format!("{:.1}", mean(runs, |run| run.mean_rtt.unwrap_or(f64::NAN)))
-    }),
-    ("min", |runs| {
-        format!("{:.1}", mean(runs, |run| run.min_rtt.unwrap_or(f64::NAN)))
-    }),
-    ("cwnd kB", |runs| {
-        format!("{:.1}", mean(runs, |run| run.mean_cwnd / 1e3))
-    }),
-    ("runts %", |runs| {
-        format!("{:.1}", mean(runs, |run| 100.0 * run.runts))
-    }),
-    ("done s", |runs| {
-        let done: Option<Vec<f64>> = runs.iter().map(|run| run.completion).collect();
-        let mean = done.map(|done| done.iter().sum::<f64>() / runs.len() as f64);
-        mean.map_or("-".to_owned(), |mean| format!("{mean:.3}"))
-    }),
-    ("ptos", |runs| {
-        format!("{:.1}", mean(runs, |run| run.ptos as f64))
-    }),
+    ("queue ms", 1, mean, |run| run.queue.mean),
+    ("p95", 1, mean, |run| run.queue.p95),
+    ("rtt ms", 1, mean, |run| run.mean_rtt.unwrap_or(f64::NAN)),
+    ("min", 1, mean, |run| run.min_rtt.unwrap_or(f64::NAN)),
+    ("cwnd kB", 1, mean, |run| run.mean_cwnd / 1e3),
+    ("runts %", 1, mean, |run| 100.0 * run.runts),
+    ("done s", 3, mean, |run| run.completion.unwrap_or(f64::NAN)),
+    ("ptos", 1, mean, |run| run.ptos as f64),
 ];
 
-fn mean(runs: &[&FlowReport], value: fn(&FlowReport) -> f64) -> f64 {
-    runs.iter().map(|run| value(run)).sum::<f64>() / runs.len() as f64
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The standard deviation of the sample.
-fn deviation(runs: &[&FlowReport], value: fn(&FlowReport) -> f64) -> f64 {
-    let mean = mean(runs, value);
-    let squares: f64 = runs.iter().map(|run| (value(run) - mean).powi(2)).sum();
-    (squares / (runs.len() - 1) as f64).sqrt()
+/// The standard deviation of the sample; not a number of one value.
+fn deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (squares / (values.len() - 1) as f64).sqrt()
+}
+
+fn cell((_, digits, make, value): &Column, runs: &[&FlowReport]) -> String {
+    let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
+    match make(&values) {
+        number if number.is_nan() => "-".to_owned(),
+        number => format!("{number:.digits$}"),
+    }
 }
 
 /// Prints one line per flow, with means over the seeds, and how fairly flows
@@ -74,12 +62,14 @@ fn deviation(runs: &[&FlowReport], value: fn(&FlowReport) -> f64) -> f64 {
 pub(super) fn print_table(reports: &[Report]) -> Result<()> {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
-    table.set_header(COLUMNS.iter().map(|(head, _)| head));
+    let heads = COLUMNS.iter().map(|(head, ..)| *head);
+    table.set_header(iter::once("controller").chain(heads));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     for runs in by_flow(reports) {
-        table.add_row(COLUMNS.iter().map(|(_, cell)| cell(&runs)));
+        let cells = COLUMNS.iter().map(|column| cell(column, &runs));
+        table.add_row(iter::once(runs[0].cc.clone()).chain(cells));
     }
     let mut out = io::stdout().lock();
     writeln!(out, "{}", table.trim_fmt())?;

@@ -90,8 +90,12 @@ impl Grid {
 
 /// A cell's text is one line, and has no end of a cell in it.
 fn escaped(text: &str) -> String {
+    one_line(text).replace('|', "\\|")
+}
+
+fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").replace('|', "\\|")
+    words.join(" ")
 }
 
 #[cfg(test)]

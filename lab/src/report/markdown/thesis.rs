@@ -2,9 +2,9 @@
 
 use super::super::section::Section;
 use super::super::thesis::{Reading, Thesis, Verdict};
-use super::super::thesis_page::{against, counted, placed, reversed};
+use super::super::thesis_page::{against, cause, causes, counted, placed, reversed};
 use super::super::words;
-use super::Grid;
+use super::{one_line, Grid};
 use crate::results::{Order, Summary};
 
 /// Over all tables: how often the order holds, and where it does not.
@@ -35,6 +35,7 @@ pub(super) fn summary(sections: &[Section]) -> String {
             ],
         );
         let reversed = reversed(&rows);
+        let causes = causes(&reversed);
         for (section, row, verdict) in &reversed {
             let both = verdict.circumstances.iter();
             let both = both.map(|(name, both)| against(name, both));
@@ -43,13 +44,17 @@ pub(super) fn summary(sections: &[Section]) -> String {
                 format!("{} / {}", verdict.pair.0, verdict.pair.1),
                 ratio(verdict),
             ];
-            let cause = verdict.because.as_deref().unwrap_or("not known");
-            grid.row(fixed.into_iter().chain(both).chain([cause.to_owned()]));
+            let cause = cause(verdict, &causes);
+            grid.row(fixed.into_iter().chain(both).chain([cause]));
         }
         text += &match reversed.len() {
             0 => "No order is reversed in any row.\n\n".to_owned(),
             count => format!("{}:\n\n{}", words::count(count, "exception"), grid.finish()),
         };
+        for (number, cause) in (1..).zip(&causes) {
+            text += &format!("{number}. {}\n", one_line(cause));
+        }
+        text += if causes.is_empty() { "" } else { "\n" };
     }
     text
 }
