@@ -364,6 +364,23 @@ fn plans_share_the_runs_that_they_have_in_common() {
     assert_eq!(set.plans[0].manifest.controllers, ["cubic", "r", "petra"]);
 }
 
+#[test]
+fn results_have_the_plan_that_makes_them_again() {
+    let place = Place::new(PLAN);
+    place.add("own.toml", "extends = \"plan.toml\"\nseeds = 1\n");
+    place.ok("run own.toml -o out");
+    let set = ResultSet::read(&place.path("out")).unwrap();
+    let files = &set.plans[0].manifest.files;
+    let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names, ["own.toml", "plan.toml"]);
+    let elsewhere = Place::new("");
+    for file in files {
+        elsewhere.add(&file.name, &file.text);
+    }
+    elsewhere.ok("run own.toml -o out");
+    assert_eq!(elsewhere.read("out/own.csv"), place.read("out/own.csv"));
+}
+
 /// The shell line of the documentation, for three shards.
 const PARALLEL: &str =
     "parallel --will-cite petra-lab run plan.toml -o out --jobs 1 --shard {}/3 ::: 1 2 3";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use petra_lab::results::{
-    write_csv, Axis, Comparison, Exception, Manifest, Row, Verdict, Versions,
+    write_csv, Axis, Comparison, Exception, Manifest, PlanFile, Row, Verdict, Versions,
 };
 use tempfile::TempDir;
 
@@ -45,6 +45,10 @@ fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
         title: "Rows & <b>columns</b>".to_owned(),
         description: "One.\n\nTwo \"quoted\" <script>alert(1)</script>.".to_owned(),
         plan_hash: "1234".to_owned(),
+        files: vec![PlanFile {
+            name: format!("{name}.toml"),
+            text: "seeds = 3 # <all>\n".to_owned(),
+        }],
         backend: "sim".to_owned(),
         versions: Versions::current(),
         command: format!("petra-lab run plans/{name}.toml --seeds 3"),

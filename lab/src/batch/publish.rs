@@ -63,6 +63,7 @@ fn results(
         title: plan.title.clone(),
         description: plan.description.clone(),
         plan_hash,
+        files: plan.files.clone(),
         backend,
         versions: agenda.versions.clone(),
         command: command(planned, overrides),

@@ -113,6 +113,7 @@ impl<'a> Draft<'a> {
         };
         Ok(Plan {
             name: String::new(),
+            files: Vec::new(),
             title: text("title")?,
             description: text("description")?,
             backend: self.field("backend")?.unwrap_or_default(),

@@ -1,7 +1,9 @@
 //! What is wrong with a plan, and where.
 
 use std::fmt::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::results::PlanFile;
 
 /// A place in one of a plan's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,6 +89,19 @@ impl Sources {
     pub(super) fn add(&mut self, path: PathBuf, text: String) -> usize {
         self.files.push((path, text));
         self.files.len() - 1
+    }
+
+    /// The files, named by their places from a folder.
+    pub(super) fn files_from(self, folder: &Path) -> Vec<PlanFile> {
+        let file = |(path, text): (PathBuf, String)| PlanFile {
+            name: path
+                .strip_prefix(folder)
+                .unwrap_or(&path)
+                .display()
+                .to_string(),
+            text,
+        };
+        self.files.into_iter().map(file).collect()
     }
 
     /// The fault with file, line and column, over the line itself:

@@ -39,7 +39,7 @@ use anyhow::{Context, Result};
 pub use expect::{Expectation, Relation, Selection, Than, Tolerance};
 
 use crate::backend::Backend;
-use crate::results::{Axis, Exception, Frames, Versions};
+use crate::results::{Axis, Exception, Frames, PlanFile, Versions};
 use crate::scenario::Scenario;
 use crate::sim;
 use draft::Draft;
@@ -51,6 +51,8 @@ use read::Document;
 pub struct Plan {
     /// The file's name without `.toml`.
     pub name: String,
+    /// The file, and then those that it extends.
+    pub files: Vec<PlanFile>,
     /// One line.
     pub title: String,
     /// What is measured and what was assumed.
@@ -117,8 +119,9 @@ impl Plan {
         let plan = Draft::read(&root).and_then(Draft::plan);
         let mut plan = plan.map_err(|fault| sources.explain(&fault))?;
         plan.name = name.to_string_lossy().into_owned();
-        // A trace's file is named from the plan's own place.
         let folder = path.parent().unwrap_or(Path::new(""));
+        plan.files = sources.files_from(folder);
+        // A trace's file is named from the plan's own place.
         let mut traces = BTreeSet::new();
         for point in &mut plan.points {
             let links = point.scenario.path.iter_mut();

@@ -7,7 +7,7 @@ use super::section::Section;
 use super::{tables, thesis_page, words};
 use crate::plot::palette::{dark_css, hex, Ink, Palette};
 use crate::plot::{svg, Figure};
-use crate::results::{Manifest, Verdict};
+use crate::results::{Manifest, PlanFile, Verdict};
 
 /// What the page needs beside the sections.
 pub(super) struct Frame {
@@ -123,6 +123,7 @@ impl Frame {
                         ". " span.bad { (words::count(section.failures, "flow")) " ended before their time" }
                     }
                 }
+                (plan(&manifest.files))
                 (expectations(&manifest.verdicts))
                 (thesis)
                 (self.metrics(section)?)
@@ -237,6 +238,16 @@ impl Frame {
                 }
             }
         })
+    }
+}
+
+/// The plan's own words.
+fn plan(files: &[PlanFile]) -> Markup {
+    html! {
+        details {
+            summary { "The plan" }
+            @for file in files { h4 { code { (file.name) } } pre { (file.text) } }
+        }
     }
 }
 

@@ -17,6 +17,9 @@ pub struct Manifest {
     pub description: String,
     /// What the plan was: a hash of its points and seeds.
     pub plan_hash: String,
+    /// The plan itself, and then what it extends: what it takes to run it again
+    /// when nobody has the file any more.
+    pub files: Vec<PlanFile>,
     /// What made the runs: `sim` or `netem`.
     pub backend: String,
     /// What ran.
@@ -48,6 +51,15 @@ pub struct Manifest {
     /// Where it was known not to hold, and why.
     #[serde(default)]
     pub exceptions: Vec<Exception>,
+}
+
+/// A file that a plan was read from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanFile {
+    /// Its place from the plan's folder.
+    pub name: String,
+    /// What it says.
+    pub text: String,
 }
 
 /// A direction of a sweep.

@@ -30,7 +30,7 @@ pub use effect::{effects, switches, Effect, Effects};
 pub use exception::Exception;
 pub use file::write_whole;
 pub use frames::Frames;
-pub use manifest::{Axis, Comparison, Manifest, Verdict, Versions};
+pub use manifest::{Axis, Comparison, Manifest, PlanFile, Verdict, Versions};
 pub(crate) use metrics::figures;
 pub use metrics::{metric, Figures, Metric, Sense, METRICS};
 pub use parquet::write_parquet;
