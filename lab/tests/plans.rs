@@ -117,8 +117,11 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
     let cases = [
         ("\"2mbit\"", "\"2mbps\"", "plan.toml:8:8: link.0.rate: `2mbps` is not understood; expected a rate, such as 10mbit"),
         ("\"2mbit\"", "2", "plan.toml:8:8: link.0.rate: invalid value: integer `2`, expected a rate"),
+        ("\"1bdp\"", "\"1bdp\"\naqm = \"codl\"", "plan.toml:11:7: link.0.aqm: there is no queue management `codl`"),
+        ("\"1bdp\"", "\"1bdp\"\nsteps = [{ at = \"soon\", rate = \"1mbit\" }]", "plan.toml:11:17: link.0.steps.0.at: `soon` is not understood"),
         ("delay =", "dely =", "plan.toml:9:1: link.0: unknown field `dely`, expected one of `rate`"),
         ("seeds = 2", "seeds = 0", "plan.toml:3:9: seeds: `0` is not understood; expected how many seeds"),
+        ("seeds = 2", "seeds = { from = 1, to = 1000001 }", "plan.toml:3:9: seeds: `{ from = 1, to = 1000001 }` is not understood; expected how many seeds"),
         ("seeds = 2", "sheds = 2", "plan.toml:3:1: a plan has no field `sheds`; it has extends, title"),
         ("\"goodput_mbps\"", "\"goodput\"", "plan.toml:5:12: metrics: `goodput` is not understood; expected one of goodput_mbps"),
         ("\"reno\"]", "\"rеno\"]", "plan.toml:16:23: flow.0.cc: unknown"),
@@ -157,6 +160,22 @@ fn a_trace_is_read_before_anything_runs() {
     place.add("cell.down", "1\nfoo\n");
     let error = place.fails("check plan.toml");
     assert!(error.contains("line 2: `foo` is no time"), "{error}");
+}
+
+#[test]
+fn of_each_bad_plan_it_is_told_what_is_wrong() {
+    let place = Place::new(&PLAN.replacen("2mbit", "two", 1));
+    place.add("good.toml", PLAN);
+    place.add("other.toml", &PLAN.replacen("1bdp", "much", 1));
+    let error = place.fails("check plan.toml good.toml other.toml");
+    assert!(
+        error.contains("plan.toml:8:8") && error.contains("other.toml:10:9"),
+        "{error}"
+    );
+    assert!(!error.contains("good.toml"), "{error}");
+    assert!(place
+        .fails("check good.toml --seeds 200000")
+        .contains("6 points x 200000 seeds are more than 1000000 runs"));
 }
 
 #[test]

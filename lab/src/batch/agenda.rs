@@ -43,20 +43,30 @@ pub(super) struct Overrides {
     pub(super) seeds: Option<usize>,
 }
 
+/// The most runs of a plan: all of them are held at once.
+const MOST: usize = 1_000_000;
+
 impl Agenda {
     /// Reads the plans and puts their runs together.
     ///
     /// # Errors
     ///
-    /// What is wrong with a plan, or what its backend cannot do.
+    /// What is wrong with each plan, or what its backend cannot do.
     pub(super) fn read(files: &[PathBuf], overrides: Overrides) -> Result<Self> {
         let mut agenda = Agenda {
             plans: Vec::new(),
             items: BTreeMap::new(),
             versions: Versions::current(),
         };
+        let (mut plans, mut faults) = (Vec::new(), Vec::new());
         for file in files {
-            let plan = read(file, overrides)?;
+            match read(file, overrides) {
+                Ok(plan) => plans.push((file, plan)),
+                Err(fault) => faults.push(format!("{fault:#}")),
+            }
+        }
+        ensure!(faults.is_empty(), "{}", faults.join("\n"));
+        for (file, plan) in plans {
             let other = agenda
                 .plans
                 .iter()
@@ -108,9 +118,19 @@ impl Agenda {
 fn read(file: &Path, overrides: Overrides) -> Result<Plan> {
     let mut plan = Plan::read(file)?;
     if let Some(seeds) = overrides.seeds {
-        ensure!(seeds > 0, "no seeds; a plan runs with at least 1");
+        ensure!(
+            (1..=MOST).contains(&seeds),
+            "{seeds} seeds; a plan runs with 1 to {MOST}"
+        );
         plan = plan.with_seeds(seeds);
     }
+    ensure!(
+        plan.len() <= MOST,
+        "{}: {} points x {} seeds are more than {MOST} runs; make several plans of it",
+        file.display(),
+        plan.points.len(),
+        plan.seeds.len()
+    );
     plan.backend = overrides.backend.unwrap_or(plan.backend);
     Ok(plan)
 }

@@ -82,7 +82,9 @@ impl<'de> SeqAccess<'de> for Items<'de> {
             return Ok(None);
         };
         let value = seed.deserialize(item);
-        let value = value.map_err(|fault| fault.within(&self.next.to_string()))?;
+        // What is made of a text that was read says nothing of its place.
+        let value =
+            value.map_err(|fault: Fault| fault.or_at(item.place).within(&self.next.to_string()))?;
         self.next += 1;
         Ok(Some(value))
     }
@@ -114,6 +116,6 @@ impl<'de> MapAccess<'de> for Entries<'de> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
         let entry = self.value.take().expect("a key comes before its value");
         let value = seed.deserialize(&entry.node);
-        value.map_err(|fault| fault.within(&entry.key))
+        value.map_err(|fault: Fault| fault.or_at(entry.node.place).within(&entry.key))
     }
 }

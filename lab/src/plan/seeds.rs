@@ -20,17 +20,22 @@ pub(super) fn seeds(node: &Node) -> Result<Vec<u64>, Fault> {
             items.iter().map(whole).collect::<Result<_, _>>()?
         }
         Value::Table(table) => match (table.get("from"), table.get("to"), table.entries.len()) {
-            (Some(from), Some(to), 2) => (whole(from)?..=whole(to)?).take(axis::MOST).collect(),
+            (Some(from), Some(to), 2) => {
+                // One more than there may be is enough to be too many.
+                let range = whole(from)?..=whole(to)?;
+                range.take(axis::MOST + 1).collect()
+            }
             _ => Vec::new(),
         },
         _ => Vec::new(),
     };
     let distinct: BTreeSet<&u64> = seeds.iter().collect();
-    if seeds.is_empty() || distinct.len() < seeds.len() {
-        return Err(node.unexpected(
+    if seeds.is_empty() || seeds.len() > axis::MOST || distinct.len() < seeds.len() {
+        return Err(node.unexpected(&format!(
             "how many seeds, a list of different ones, such as [7, 9], or a range, such as \
-             { from = 1, to = 10 }",
-        ));
+             {{ from = 1, to = 10 }}; at most {}",
+            axis::MOST
+        )));
     }
     Ok(seeds)
 }

@@ -26,9 +26,16 @@ pub(crate) fn mean(summary: &Summary, digits: usize) -> String {
     }
 }
 
-/// `1.22 [1.18, 1.27]`.
+/// `1.22 [1.18, 1.27]`. An interval without 1 has as many digits as it takes to
+/// see that.
 pub(crate) fn ratio(estimate: &Estimate) -> String {
-    let digits = if estimate.value < 10.0 { 2 } else { 1 };
+    let mut digits = if estimate.value < 10.0 { 2 } else { 1 };
+    let (low, high) = estimate.interval.unwrap_or((1.0, 1.0));
+    let apart = (low - 1.0).max(1.0 - high);
+    while apart > 0.0 && apart < 0.5 * 0.1_f64.powi(digits) && digits < 4 {
+        digits += 1;
+    }
+    let digits = digits as usize;
     match estimate.interval {
         None => format!("{:.digits$}", estimate.value),
         Some((low, high)) => {
@@ -104,6 +111,15 @@ mod tests {
             interval: Some((1.178, 1.27)),
         };
         assert_eq!(ratio(&estimate), "1.22 [1.18, 1.27]");
+        let close = |low, high| {
+            let interval = Some((low, high));
+            ratio(&Estimate {
+                value: 0.9965,
+                interval,
+            })
+        };
+        assert_eq!(close(0.9942, 0.9988), "0.997 [0.994, 0.999]");
+        assert_eq!(close(0.9942, 1.0012), "1.00 [0.99, 1.00]");
         assert_eq!(
             (count(1, "seed"), count(0, "row")),
             ("1 seed".into(), "0 rows".into())
