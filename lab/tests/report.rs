@@ -243,6 +243,7 @@ fn a_report_is_one_file_with_everything_in_its_order() {
     // What results say is text and never markup.
     assert!(page.contains("Rows &amp; &lt;b&gt;columns&lt;/b&gt;") && !page.contains("<b>columns"));
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(page.contains("<pre>seeds = 3 # &lt;all&gt;\n</pre>"));
     assert!(page.contains("prefers-color-scheme:dark") && page.contains("width=device-width"));
 }
 

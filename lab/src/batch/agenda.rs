@@ -1,6 +1,6 @@
 //! What there is to run: each run once, however many plans want it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Context, Result};
@@ -8,7 +8,7 @@ use anyhow::{ensure, Context, Result};
 use super::keep::Wanted;
 use super::shard::Shard;
 use crate::backend::Backend;
-use crate::plan::Plan;
+use crate::plan::{Plan, MOST};
 use crate::results::Versions;
 use crate::scenario::Scenario;
 
@@ -43,9 +43,6 @@ pub(super) struct Overrides {
     pub(super) seeds: Option<usize>,
 }
 
-/// The most runs of a plan: all of them are held at once.
-const MOST: usize = 1_000_000;
-
 impl Agenda {
     /// Reads the plans and puts their runs together.
     ///
@@ -58,6 +55,8 @@ impl Agenda {
             items: BTreeMap::new(),
             versions: Versions::current(),
         };
+        let seeds = overrides.seeds.unwrap_or(1);
+        ensure!(seeds <= MOST, "{seeds} seeds; a plan has {MOST} at most");
         let (mut plans, mut faults) = (Vec::new(), Vec::new());
         for file in files {
             match read(file, overrides) {
@@ -65,6 +64,9 @@ impl Agenda {
                 Err(fault) => faults.push(format!("{fault:#}")),
             }
         }
+        // Plans that extend the same one have its faults in common.
+        let mut told = BTreeSet::new();
+        faults.retain(|fault| told.insert(fault.clone()));
         ensure!(faults.is_empty(), "{}", faults.join("\n"));
         for (file, plan) in plans {
             let other = agenda
@@ -118,10 +120,6 @@ impl Agenda {
 fn read(file: &Path, overrides: Overrides) -> Result<Plan> {
     let mut plan = Plan::read(file)?;
     if let Some(seeds) = overrides.seeds {
-        ensure!(
-            (1..=MOST).contains(&seeds),
-            "{seeds} seeds; a plan runs with 1 to {MOST}"
-        );
         plan = plan.with_seeds(seeds);
     }
     ensure!(

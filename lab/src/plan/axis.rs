@@ -28,8 +28,8 @@ const NAME: &str = "name";
 /// reference columns are at each place.
 const REFERENCES: &str = "references";
 
-/// The most places on one axis, and the most points of a plan.
-pub(super) const MOST: usize = 1_000_000;
+/// The most places on one axis, points of a plan, and runs of it.
+pub(crate) const MOST: usize = 1_000_000;
 
 /// Reads `[sweep]`.
 pub(super) fn axes(sweep: &Table) -> Result<Vec<Axis>, Fault> {

@@ -36,6 +36,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
+pub(crate) use axis::MOST;
 pub use expect::{Expectation, Relation, Selection, Than, Tolerance};
 
 use crate::backend::Backend;

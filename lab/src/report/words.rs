@@ -27,7 +27,7 @@ pub(crate) fn mean(summary: &Summary, digits: usize) -> String {
 }
 
 /// `1.22 [1.18, 1.27]`. An interval without 1 has as many digits as it takes to
-/// see that.
+/// see that, up to four.
 pub(crate) fn ratio(estimate: &Estimate) -> String {
     let mut digits = if estimate.value < 10.0 { 2 } else { 1 };
     let (low, high) = estimate.interval.unwrap_or((1.0, 1.0));

@@ -18,7 +18,7 @@ pub struct Manifest {
     /// What the plan was: a hash of its points and seeds.
     pub plan_hash: String,
     /// The plan itself, and then what it extends: what it takes to run it again
-    /// when nobody has the file any more.
+    /// when nobody has the file any more, but for traces.
     pub files: Vec<PlanFile>,
     /// What made the runs: `sim` or `netem`.
     pub backend: String,

@@ -70,8 +70,12 @@ impl Results {
     /// As [`ResultSet::read`].
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let manifest: Manifest = serde_json::from_slice(&text)
-            .with_context(|| format!("{} is not of a plan's results", path.display()))?;
+        let manifest: Manifest = serde_json::from_slice(&text).with_context(|| {
+            format!(
+                "{} is not of a plan's results, or of another petra-lab's",
+                path.display()
+            )
+        })?;
         let table = path.with_extension("csv");
         let rows = read_csv(&table)?;
         ensure!(
