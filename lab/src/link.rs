@@ -165,6 +165,11 @@ impl Direction {
         self.handover.map_or(Ok(()), |handover| handover.check())
     }
 
+    /// Whether its bottleneck carries only so much.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.rate.is_some() || self.trace.is_some() || self.lte.is_some()
+    }
+
     fn check_capacity(&self) -> Result<()> {
         ensure!(self.rate != Some(0), "a rate of 0; it is at least 1 bit/s");
         let several = [

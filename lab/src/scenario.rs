@@ -97,14 +97,20 @@ impl Scenario {
     }
 
     /// The name of a qlog's file, which tells whose it is: of which `side`,
-    /// `client` or `server`, of which flow.
+    /// `client` or `server`, of which flow, and, if it does not begin with the
+    /// run, of when.
     pub(crate) fn trace_name(&self, side: &str, flow: usize) -> String {
         let plain = |c: char| match c {
             c if c.is_ascii_alphanumeric() || "-_=.".contains(c) => c,
             _ => '_',
         };
-        let cc: String = self.flows[flow].cc.chars().map(plain).collect();
-        format!("{side}-{flow}-{cc}-seed{}.sqlog", self.seed)
+        let Flow { cc, start, .. } = &self.flows[flow];
+        let cc: String = cc.chars().map(plain).collect();
+        let start = match start.as_secs_f64() {
+            0.0 => String::new(),
+            seconds => format!("-at{seconds}s"),
+        };
+        format!("{side}-{flow}-{cc}{start}-seed{}.sqlog", self.seed)
     }
 
     /// Whether there can be such a run.
@@ -201,6 +207,7 @@ pub enum Pacing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::link::Direction;
 
     fn read(text: &str) -> Result<Scenario, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
@@ -226,7 +233,11 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_with_what_can() {
         let wrong = |change: &dyn Fn(&mut Scenario)| {
-            let mut scenario = Scenario::new(Link::default(), vec![Flow::new("reno")]);
+            let link = Link::symmetric(Direction {
+                rate: Some(1_000_000),
+                ..Direction::default()
+            });
+            let mut scenario = Scenario::new(link, vec![Flow::new("reno")]);
             assert!(scenario.check().is_ok());
             change(&mut scenario);
             format!("{:#}", scenario.check().unwrap_err())
@@ -234,6 +245,10 @@ mod tests {
         for (error, says) in [
             (wrong(&|s| s.max_datagram_size = 1199), "1200 to 65507"),
             (wrong(&|s| s.path.clear()), "without a link"),
+            (
+                wrong(&|s| s.path[0].down.rate = None),
+                "has a rate, a trace or lte",
+            ),
             (wrong(&|s| s.flows.clear()), "without a flow"),
             (wrong(&|s| s.flows[0].start = s.duration), "ends at 60s"),
             (wrong(&|s| s.flows[0].stop = Some(Duration::ZERO)), "stops"),

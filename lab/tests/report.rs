@@ -33,8 +33,8 @@ fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
         holds,
         comparisons: vec![Comparison {
             row: "row 2".to_owned(),
-            value: 1.5,
-            reference: 2.5,
+            value: Some(1.5),
+            reference: Some(2.5),
             tolerance: 0.0,
             holds,
             because: None,

@@ -142,13 +142,11 @@ fn without_losses_the_link_is_full_and_never_more_than_full() {
         // The path's 90 ms and two transmissions of at least 0.1 ms.
         let min_rtt = flow.min_rtt.unwrap();
         assert!((90.0..92.0).contains(&min_rtt), "{cc}: {min_rtt}");
-        assert!(flow.queue.max <= 90.0, "{cc}: {:?}", flow.queue);
-        assert!(flow.queue.mean <= flow.queue.p95);
+        let queue = flow.queue.unwrap();
+        assert!(queue.max <= 90.0, "{cc}: {queue:?}");
+        assert!(queue.mean <= queue.p95);
         let waited = flow.mean_rtt.unwrap() - 90.0;
-        assert!(
-            (waited / flow.queue.mean - 1.0).abs() < 0.2,
-            "{cc}: {waited}"
-        );
+        assert!((waited / queue.mean - 1.0).abs() < 0.2, "{cc}: {waited}");
     }
 }
 
@@ -195,7 +193,7 @@ fn a_grid_on_the_way_back_is_in_the_round_trip() {
     // What a round trip takes that is no queue.
     let without_queue = |scenario: &Scenario| {
         let flow = only_flow(scenario);
-        flow.mean_rtt.unwrap() - flow.queue.mean
+        flow.mean_rtt.unwrap() - flow.queue.unwrap().mean
     };
     let behind = without_queue(&scenario(link(), &["cubic"]));
     assert!(behind < 95.0, "{behind}");
@@ -212,6 +210,7 @@ fn pacing_is_what_keeps_bbr2_from_bursts() {
             ..scenario(lossy(), &["bbr2"])
         })
         .queue
+        .unwrap()
         .mean
     };
     let (paced, unpaced) = (queue(Pacing::Release), queue(Pacing::Off));

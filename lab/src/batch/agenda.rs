@@ -120,7 +120,7 @@ impl Agenda {
 fn read(file: &Path, overrides: Overrides) -> Result<Plan> {
     let mut plan = Plan::read(file)?;
     if let Some(seeds) = overrides.seeds {
-        plan = plan.with_seeds(seeds);
+        plan = plan.with_seeds(seeds)?;
     }
     ensure!(
         plan.len() <= MOST,

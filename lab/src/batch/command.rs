@@ -31,8 +31,13 @@ struct Plans {
     backend: Option<Backend>,
     /// How many seeds, counted on from the plan's own where they are more
     /// [default: the plan's].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     seeds: Option<NonZeroUsize>,
+}
+
+fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse();
+    number.map_err(|_| "expected a whole number of at least 1".to_owned())
 }
 
 impl Plans {
@@ -100,7 +105,7 @@ pub struct Run {
     #[arg(long, short, value_name = "FOLDER", default_value = "results/plans")]
     out: PathBuf,
     /// Runs at the same time [default: one for each processor; 2 of netem].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     jobs: Option<NonZeroUsize>,
     /// Only a part of the runs, into shard-I-of-N.jsonl for `petra-lab merge`:
     /// `3/10`, or `env/10` where Slurm or Kubernetes number the jobs.
@@ -164,9 +169,12 @@ impl Run {
 fn write_journal(path: &Path, agenda: &Agenda, journal: &Journal) -> Result<()> {
     write_whole(path, |out| {
         for key in agenda.items.keys() {
-            let key = key.clone();
-            let outcome = journal.finished()[&key].clone();
-            out.write_all(&line(&Entry { key, outcome })?)?;
+            let entry = Entry {
+                key: key.clone(),
+                again: false,
+                outcome: journal.finished()[key].clone(),
+            };
+            out.write_all(&line(&entry)?)?;
         }
         Ok(())
     })

@@ -16,6 +16,10 @@ use crate::backend::Outcome;
 pub struct Entry {
     /// The run's key.
     pub key: String,
+    /// Whether the run was made before and this replaces it: what was kept of
+    /// it was gone, or more of it is wanted now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
     /// What it measured.
     #[serde(flatten)]
     pub outcome: Outcome,
@@ -72,12 +76,21 @@ impl Journal {
         })
     }
 
-    /// Keeps a finished run.
+    /// Keeps a finished run, in place of what it had of it.
     ///
     /// # Errors
     ///
     /// When it cannot be written.
-    pub fn add(&mut self, entry: Entry) -> Result<()> {
+    pub fn add(&mut self, key: String, outcome: Outcome) -> Result<()> {
+        let before = self.finished.get(&key);
+        if before == Some(&outcome) {
+            return Ok(());
+        }
+        let entry = Entry {
+            again: before.is_some(),
+            key,
+            outcome,
+        };
         self.file
             .write_all(&line(&entry)?)
             .with_context(|| format!("cannot write {}", self.path.display()))?;
@@ -106,10 +119,15 @@ fn parse(path: &Path, text: &[u8]) -> Result<BTreeMap<String, Outcome>> {
         let place = || format!("{}, line {number}", path.display());
         let entry: Entry = serde_json::from_slice(line)
             .with_context(|| format!("{} is no finished run", place()))?;
-        let key = entry.key.clone();
-        if finished.insert(entry.key, entry.outcome).is_some() {
+        let Entry {
+            key,
+            again,
+            outcome,
+        } = entry;
+        if !again && finished.contains_key(&key) {
             bail!("{} has the run {key} once more", place());
         }
+        finished.insert(key, outcome);
     }
     Ok(finished)
 }
@@ -134,8 +152,13 @@ mod tests {
         };
         Entry {
             key: key.to_owned(),
+            again: false,
             outcome: Outcome { flows: vec![flow] },
         }
+    }
+
+    fn add(journal: &mut Journal, Entry { key, outcome, .. }: Entry) {
+        journal.add(key, outcome).unwrap();
     }
 
     #[test]
@@ -144,8 +167,8 @@ mod tests {
         let path = folder.path().join("new/journal.jsonl");
         let one = entry("one", 0.1 + 0.2);
         let mut journal = Journal::open(&path).unwrap();
-        journal.add(one.clone()).unwrap();
-        journal.add(entry("two", 2.0)).unwrap();
+        add(&mut journal, one.clone());
+        add(&mut journal, entry("two", 2.0));
         drop(journal);
 
         let text = fs::read(&path).unwrap();
@@ -154,9 +177,27 @@ mod tests {
         assert_eq!(journal.finished().len(), 1);
         // To the last bit.
         assert_eq!(journal.finished()["one"], one.outcome);
-        journal.add(entry("two", 2.0)).unwrap();
+        add(&mut journal, entry("two", 2.0));
         drop(journal);
         assert_eq!(fs::read(&path).unwrap(), text);
+    }
+
+    #[test]
+    fn a_run_made_again_replaces_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal.jsonl");
+        let mut journal = Journal::open(&path).unwrap();
+        add(&mut journal, entry("one", 1.0));
+        let text = fs::read(&path).unwrap();
+        // The same is there already.
+        add(&mut journal, entry("one", 1.0));
+        assert_eq!(fs::read(&path).unwrap(), text);
+        // netem never measures the same twice.
+        add(&mut journal, entry("one", 2.0));
+        drop(journal);
+        let later = entry("one", 2.0).outcome;
+        assert_eq!(Journal::open(&path).unwrap().finished()["one"], later);
+        assert_eq!(read(&path).unwrap()["one"], later);
     }
 
     #[test]

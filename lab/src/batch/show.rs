@@ -64,11 +64,7 @@ fn expectation(verdict: &Verdict, out: &mut impl Write) -> Result<()> {
     }
     let digits = metric(&verdict.metric).map_or(3, |metric| metric.digits);
     for broken in comparisons.iter().filter(|comparison| !comparison.holds) {
-        writeln!(
-            out,
-            "  {}: {:.digits$} against {:.digits$}",
-            broken.row, broken.value, broken.reference
-        )?;
+        writeln!(out, "  {}: {}", broken.row, broken.sides(digits))?;
         if let Some(cause) = &broken.because {
             writeln!(out, "    known: {cause}")?;
         }

@@ -14,7 +14,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use super::agenda::Item;
-use super::journal::{Entry, Journal};
+use super::journal::Journal;
 use super::keep::Shelf;
 use crate::backend::Backend;
 use crate::scenario::Scenario;
@@ -92,9 +92,8 @@ impl Crew {
             }
             match self.shelf.run(runner.as_ref(), key, item, stop) {
                 Ok(outcome) => {
-                    let key = (*key).clone();
                     let mut journal = journal.lock().expect("no worker panics");
-                    journal.add(Entry { key, outcome })?;
+                    journal.add((*key).clone(), outcome)?;
                     progress.done();
                     Ok(())
                 }

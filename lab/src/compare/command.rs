@@ -62,6 +62,12 @@ impl Compare {
             names(&a),
             names(&b)
         );
+        ensure!(
+            comparison.plans.iter().any(|plan| plan.has_rows()),
+            "{} and {} have no row in common: the plans differ in their points or seeds",
+            self.a.display(),
+            self.b.display()
+        );
         let title = format!("A: {}, B: {}", self.a.display(), self.b.display());
         text::print(&comparison, &title, self.all)?;
         if let Some(out) = &self.out {

@@ -60,6 +60,13 @@ impl Finding {
     }
 }
 
+impl Plan {
+    /// Whether there is anything to compare.
+    pub(super) fn has_rows(&self) -> bool {
+        self.metrics.iter().any(|metric| !metric.pairs.is_empty())
+    }
+}
+
 impl Pair {
     pub(super) fn finding(&self) -> Finding {
         if self.a == self.b {

@@ -30,11 +30,27 @@ impl Queue {
         match self {
             Queue::Bytes(bytes) => bytes,
             Queue::Bdp(multiple) => {
-                let bdp = rate as f64 / 8.0 * round_trip.as_secs_f64();
-                ((multiple * bdp).round() as u64).max(Self::LEAST)
+                ((multiple * bdp(rate, round_trip)).round() as u64).max(Self::LEAST)
             }
         }
     }
+
+    /// The same for a threshold in a queue: a part of a BDP that is not less
+    /// than the least queue, so that a part stays one.
+    pub(crate) fn part(self, rate: u64, round_trip: Duration) -> u64 {
+        match self {
+            Queue::Bytes(bytes) => bytes,
+            Queue::Bdp(multiple) => {
+                let bdp = bdp(rate, round_trip).max(Self::LEAST as f64);
+                (multiple * bdp).round() as u64
+            }
+        }
+    }
+}
+
+/// In bytes.
+fn bdp(rate: u64, round_trip: Duration) -> f64 {
+    rate as f64 / 8.0 * round_trip.as_secs_f64()
 }
 
 impl TryFrom<String> for Queue {

@@ -1,5 +1,7 @@
 //! Sweeps: what a plan runs over.
 
+use std::collections::BTreeSet;
+
 use super::fault::{Fault, Place};
 use super::number::{range, Spacing};
 use super::path::Path;
@@ -55,11 +57,9 @@ fn axis(entry: &Entry) -> Result<Axis, Fault> {
             }
         }
     };
-    for (number, stop) in axis.stops.iter().enumerate() {
-        if axis.stops[..number]
-            .iter()
-            .any(|other| other.label == stop.label)
-        {
+    let mut labels = BTreeSet::new();
+    for stop in &axis.stops {
+        if !labels.insert(&stop.label) {
             let place = stop
                 .values
                 .first()

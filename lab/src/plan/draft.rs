@@ -85,15 +85,7 @@ impl<'a> Draft<'a> {
         let names = Names {
             controllers: &controllers,
             cases: &cases,
-            axes: axes
-                .iter()
-                .map(|axis| {
-                    (
-                        axis.name.as_str(),
-                        axis.values.iter().map(String::as_str).collect(),
-                    )
-                })
-                .collect(),
+            axes: &axes,
         };
         let expectations = match self.root.get("expect") {
             Some(node) => expectations(node, &names)?,

@@ -34,7 +34,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 
 pub(crate) use axis::MOST;
 pub use expect::{Expectation, Relation, Selection, Than, Tolerance};
@@ -130,7 +130,8 @@ impl Plan {
                 if let Some(trace) = &mut direction.trace {
                     *trace = folder.join(&trace);
                     if traces.insert(trace.clone()) {
-                        sim::check_trace(trace)?;
+                        let plan = || path.display().to_string();
+                        sim::check_trace(trace).with_context(plan)?;
                     }
                 }
             }
@@ -140,13 +141,23 @@ impl Plan {
 
     /// The plan with `count` seeds: the first of its own, and when there are
     /// not so many, those that follow the largest.
-    #[must_use]
-    pub fn with_seeds(mut self, count: usize) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// When there are not so many that a plan can name: results have them as
+    /// signed numbers.
+    pub fn with_seeds(mut self, count: usize) -> Result<Self> {
         let next = self.seeds.iter().max().map_or(1, |largest| largest + 1);
-        self.seeds
-            .extend((next..).take(count.saturating_sub(self.seeds.len())));
+        let more = count.saturating_sub(self.seeds.len());
+        let last = i64::MAX as u64;
+        self.seeds.extend((next..=last).take(more));
+        ensure!(
+            self.seeds.len() >= count,
+            "{count} seeds: {} has no {more} that follow its largest; the last there is is {last}",
+            self.name
+        );
         self.seeds.truncate(count);
-        self
+        Ok(self)
     }
 
     /// What the plan was: a hash of its points and seeds, whatever runs them.

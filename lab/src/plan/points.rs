@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::axis;
+use anyhow::Error;
+
+use super::axis::{self, Axis};
 use super::case::Case;
 use super::draft::Draft;
 use super::fault::{Fault, Place};
@@ -41,6 +43,7 @@ impl Draft<'_> {
                 message,
             ));
         };
+        self.check_cases()?;
         let per_case = places / cases.len();
         let mut points = Vec::with_capacity(places);
         for case in cases {
@@ -49,6 +52,34 @@ impl Draft<'_> {
             }
         }
         Ok(points)
+    }
+
+    /// A case's value counts only where no axis puts another in its place: one
+    /// that says how many times as large does not.
+    fn check_cases(&self) -> Result<(), Fault> {
+        let replaces = |axis: &&Axis, name: &str| {
+            let mut fields = axis.fields.iter();
+            let column = fields.position(|(path, _)| path.text() == name);
+            column.is_some_and(|column| {
+                let mut values = axis.stops.iter().map(|stop| &stop.values[column]);
+                !values.any(|value| matches!(value.value, Value::Table(_)))
+            })
+        };
+        for (number, case) in self.cases.iter().enumerate() {
+            for (path, key, _) in &case.settings {
+                let name = path.text();
+                if let Some(axis) = self.axes.iter().find(|axis| replaces(axis, &name)) {
+                    let message = format!(
+                        "the sweep over {} sets it anew at each of its places; leave it out of \
+                         one of them",
+                        axis.name
+                    );
+                    let fault = Fault::at(*key, message).within(&name).within("set");
+                    return Err(fault.within(&number.to_string()).within("case"));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn point(&self, case: Option<&Case>, place: usize, places: usize) -> Result<Point, Fault> {
@@ -93,6 +124,8 @@ impl Draft<'_> {
                 path == "duration" || path.starts_with(name) && !controller
             };
             let culprit = culprits.iter().rev().find(set).map(|(_, place)| *place);
+            // Unless it is wrong before any of them.
+            let culprit = culprit.filter(|_| !self.is_wrong(part, &error));
             let written = || part_place(&tree, name, index).unwrap_or(tree.place);
             Fault::at(culprit.unwrap_or_else(written), format!("{error:#}"))
                 .within(&index.to_string())
@@ -104,6 +137,17 @@ impl Draft<'_> {
             references: self.references(case, factor),
             controllers,
             scenario,
+        })
+    }
+
+    /// Whether the plan is wrong in this way without its cases and sweeps.
+    fn is_wrong(&self, part: Part, error: &Error) -> bool {
+        let bare = lower(&self.scenario, &self.controllers);
+        let checked = bare.map(|bare| bare.scenario.check_parts());
+        checked.is_ok_and(|checked| {
+            checked.is_err_and(|(other, why)| {
+                other == part && format!("{why:#}") == format!("{error:#}")
+            })
         })
     }
 

@@ -195,8 +195,13 @@ fn flows_have_names_options_and_a_count() {
 fn seeds_are_counted_on() {
     let plan = extended("seeds = { from = 3, to = 5 }");
     assert_eq!(plan.seeds, [3, 4, 5]);
-    assert_eq!(plan.clone().with_seeds(2).seeds, [3, 4]);
-    assert_eq!(plan.with_seeds(5).seeds, [3, 4, 5, 6, 7]);
+    assert_eq!(plan.clone().with_seeds(2).unwrap().seeds, [3, 4]);
+    assert_eq!(plan.clone().with_seeds(5).unwrap().seeds, [3, 4, 5, 6, 7]);
+    let last = Plan {
+        seeds: vec![i64::MAX as u64],
+        ..plan
+    };
+    assert!(last.with_seeds(2).is_err());
     assert!(self::plan("seeds = [1, 1]").is_err());
 }
 

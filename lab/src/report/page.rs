@@ -282,7 +282,7 @@ fn expectation(verdict: &Verdict) -> Markup {
                 @for it in broken {
                     li {
                         @if !it.row.is_empty() { (it.row) ": " }
-                        (format!("{:.digits$} against {:.digits$}", it.value, it.reference))
+                        (it.sides(digits))
                         @if let Some(cause) = &it.because { ". " (words::prose(cause)) }
                     }
                 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::manifest::{Axis, Manifest};
 use super::row::Row;
 use super::set::Results;
-use super::statistics::Summary;
+use super::statistics::{mean, Summary};
 
 /// What one switch changes of a metric, for one controller in one place: with
 /// it less without it, of runs with the same seed.
@@ -57,7 +57,7 @@ pub fn effects(results: &Results, metric: &str) -> Vec<Effects> {
         let words: Vec<&str> = row.case.as_deref().into_iter().chain(places).collect();
         (words.join(", "), row.controller.clone())
     };
-    let mut groups: Vec<((String, String), Runs)> = Vec::new();
+    let mut groups: Vec<((String, String), Flows)> = Vec::new();
     for row in rows {
         let Some(value) = row.metric(metric) else {
             continue;
@@ -67,12 +67,14 @@ pub fn effects(results: &Results, metric: &str) -> Vec<Effects> {
         let setting: Vec<bool> = switches.iter().map(on).collect();
         let place = groups.iter().position(|(it, _)| *it == group);
         let place = place.unwrap_or_else(|| {
-            groups.push((group, Runs::default()));
+            groups.push((group, Flows::new()));
             groups.len() - 1
         });
-        groups[place].1 .0.insert((setting, row.seed), value);
+        let flows = groups[place].1.entry((setting, row.seed));
+        flows.or_default().push(value);
     }
-    let effects = groups.into_iter().map(|((place, controller), runs)| {
+    let effects = groups.into_iter().map(|((place, controller), flows)| {
+        let runs = Runs::of(flows);
         let effect = |(number, axis): (usize, &&Axis)| Effect {
             switch: axis.name.clone(),
             alone: runs.change(number, |others| others.iter().all(|on| !on)),
@@ -90,11 +92,19 @@ pub fn effects(results: &Results, metric: &str) -> Vec<Effects> {
     effects.collect()
 }
 
-/// A metric by the setting of all switches and the seed.
+/// A metric by the setting of all switches and the seed, of each flow.
+type Flows = BTreeMap<(Vec<bool>, u64), Vec<f64>>;
+
+/// The same of each run: of several flows their mean, as in a [`super::Table`].
 #[derive(Default)]
 struct Runs(BTreeMap<(Vec<bool>, u64), f64>);
 
 impl Runs {
+    fn of(flows: Flows) -> Self {
+        let runs = flows.into_iter();
+        Runs(runs.map(|(run, values)| (run, mean(&values))).collect())
+    }
+
     fn with(&self, setting: &[bool]) -> Option<Summary> {
         let runs = self.0.iter().filter(|((it, _), _)| it == setting);
         let values: Vec<f64> = runs.map(|(_, value)| *value).collect();
@@ -116,14 +126,22 @@ impl Runs {
                 seeds.entry(*seed).or_default().push(with - without);
             }
         }
-        let mean = |changes: &Vec<f64>| changes.iter().sum::<f64>() / changes.len() as f64;
-        Summary::new(&seeds.values().map(mean).collect::<Vec<_>>())
+        let means: Vec<f64> = seeds.values().map(|changes| mean(changes)).collect();
+        Summary::new(&means)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_several_flows_it_is_the_mean() {
+        let run = |on: bool| (vec![on], 1);
+        let flows = [(run(false), vec![1.0, 3.0]), (run(true), vec![4.0, 6.0])];
+        let runs = Runs::of(flows.into());
+        assert_eq!(runs.change(0, |_| true).unwrap().mean, 3.0);
+    }
 
     #[test]
     fn a_change_is_of_the_same_seed_and_the_same_other_switches() {

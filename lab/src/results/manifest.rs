@@ -146,10 +146,11 @@ pub struct Verdict {
 pub struct Comparison {
     /// The row of the table.
     pub row: String,
-    /// The mean of what was expected to be so.
-    pub value: f64,
-    /// What it was compared with.
-    pub reference: f64,
+    /// The mean of what was expected to be so; `None` where not every run
+    /// measured it, which is not what was expected.
+    pub value: Option<f64>,
+    /// What it was compared with, or as above.
+    pub reference: Option<f64>,
     /// How far it may be off.
     pub tolerance: f64,
     /// Whether it was as expected.
@@ -157,6 +158,17 @@ pub struct Comparison {
     /// Why it is not, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+}
+
+impl Comparison {
+    /// Both sides, with so many digits after the point.
+    pub(crate) fn sides(&self, digits: usize) -> String {
+        let side = |side: Option<f64>| match side {
+            Some(mean) => format!("{mean:.digits$}"),
+            None => "not measured in every run".to_owned(),
+        };
+        format!("{} against {}", side(self.value), side(self.reference))
+    }
 }
 
 #[cfg(test)]

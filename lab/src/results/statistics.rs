@@ -24,7 +24,7 @@ impl Summary {
             return None;
         }
         let n = count as f64;
-        let mean = values.iter().sum::<f64>() / n;
+        let mean = mean(values);
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let deviation = (count > 1).then(|| (squares / (n - 1.0)).sqrt());
         let interval = deviation.map(|deviation| student(n - 1.0) * deviation / n.sqrt());
@@ -42,6 +42,13 @@ impl Summary {
         let width = |summary: &Summary| summary.interval.unwrap_or(0.0);
         (self.mean - other.mean).abs() > width(self).hypot(width(other))
     }
+}
+
+/// The mean. Of equal values it is that value, not one beside it, from which an
+/// interval of nothing would tell it.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    let first = values[0];
+    first + values.iter().map(|value| value - first).sum::<f64>() / values.len() as f64
 }
 
 /// Student's t for a 95 % interval, both sides.
@@ -70,6 +77,13 @@ mod tests {
 
     #[test]
     fn one_value_has_no_interval_and_none_no_mean() {
+        let equal = [36.143; 10];
+        let (ten, eight) = (
+            Summary::new(&equal).unwrap(),
+            Summary::new(&equal[2..]).unwrap(),
+        );
+        assert_eq!((ten.mean, ten.interval), (36.143, Some(0.0)));
+        assert!(!ten.differs(&eight));
         let single = Summary::new(&[7.0]).unwrap();
         assert_eq!((single.mean, single.interval), (7.0, None));
         assert_eq!(Summary::new(&[]), None);

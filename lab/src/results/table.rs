@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::manifest::Manifest;
 use super::row::Row;
 use super::set::Results;
-use super::statistics::Summary;
+use super::statistics::{mean, Summary};
 
 /// One metric of a plan's results.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +23,11 @@ pub struct Line {
     /// The case and the places on the axes: `("case", "4.2 row 1")`,
     /// `("link.rate", "2mbit")`.
     pub labels: Vec<(String, String)>,
-    /// One for each controller; `None` where it was not measured.
+    /// One for each controller, of the runs that measured it; `None` where none
+    /// did.
     pub cells: Vec<Option<Summary>>,
+    /// For each controller, how many of its runs did not measure it.
+    pub unmeasured: Vec<usize>,
     /// The case's reference columns.
     pub references: Vec<(String, Option<f64>)>,
 }
@@ -57,25 +60,27 @@ impl Table {
                 lines.push(Line {
                     labels,
                     cells: Vec::new(),
+                    unmeasured: Vec::new(),
                     references: row.references.clone(),
                 });
                 lines.len() - 1
             });
             let column = controllers.iter().position(|name| *name == row.controller);
-            if let Some((column, value)) = column.zip(row.metric(metric)) {
-                groups[place]
-                    .entry((column, row.seed))
-                    .or_default()
-                    .push(value);
+            if let Some(column) = column {
+                let flows = groups[place].entry((column, row.seed)).or_default();
+                flows.extend(row.metric(metric));
             }
         }
         for (line, group) in lines.iter_mut().zip(&groups) {
-            let cell = |column: usize| {
+            for column in 0..controllers.len() {
                 let runs = group.range((column, 0)..=(column, u64::MAX));
-                let means: Vec<f64> = runs.map(|(_, flows)| mean(flows)).collect();
-                Summary::new(&means)
-            };
-            line.cells = (0..controllers.len()).map(cell).collect();
+                let (measured, not): (Vec<_>, Vec<_>) = runs
+                    .map(|(_, flows)| flows)
+                    .partition(|flows| !flows.is_empty());
+                let means: Vec<f64> = measured.into_iter().map(|flows| mean(flows)).collect();
+                line.cells.push(Summary::new(&means));
+                line.unmeasured.push(not.len());
+            }
         }
         Table { controllers, lines }
     }
@@ -93,8 +98,4 @@ pub(crate) fn labels(manifest: &Manifest, row: &Row) -> Vec<(String, String)> {
         (axis.name.clone(), place.to_owned())
     });
     case.chain(places).collect()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }

@@ -7,6 +7,7 @@ use anyhow::{ensure, Result};
 use serde::{Deserialize, Serialize};
 
 use super::Scenario;
+use crate::link::Link;
 use crate::units::{parse_duration, Maybe, Size, Text, Time};
 
 /// One connection, and what it downloads.
@@ -97,14 +98,18 @@ impl Flow {
 
     pub(super) fn check(&self, scenario: &Scenario) -> Result<()> {
         scenario.check_times(self.start, self.stop)?;
-        if let Some((first, last)) = self.hops {
-            let links = scenario.path.len();
-            ensure!(
-                first <= last && last < links,
-                "hops from {first} to {last}; the path has the links 0 to {}",
-                links.saturating_sub(1)
-            );
-        }
+        let last_link = scenario.path.len() - 1;
+        let (first, last) = self.hops.unwrap_or((0, last_link));
+        ensure!(
+            first <= last && last <= last_link,
+            "hops from {first} to {last}; the path has the links 0 to {last_link}"
+        );
+        // A window would double every round trip for the whole run.
+        let limited = |link: &Link| link.down.is_limited();
+        ensure!(
+            scenario.path[first..=last].iter().any(limited),
+            "no link that it takes has a rate, a trace or lte: it would have no end of bandwidth"
+        );
         ensure!(
             self.receive_window
                 .is_none_or(|bytes| bytes >= LEAST_WINDOW),

@@ -83,7 +83,7 @@ impl<'a> Engine<'a> {
         while let Some(event) = self.world.next(end) {
             match event {
                 Event::Start(flow) => self.start(flow)?,
-                Event::Stop(flow) => self.flows[flow as usize].stopped = Some(self.world.now),
+                Event::Stop(flow) => self.stop(flow),
                 Event::Sample => self.sample(),
                 Event::At(address, happening) => self.happen(address, happening)?,
                 Event::Pass(hop, cargo) => self.world.pass(hop, cargo),
@@ -102,24 +102,33 @@ impl<'a> Engine<'a> {
         let mut connection = running.connect(self.scenario, index, ids, &self.world.path)?;
         self.world.turn(&mut connection.client)?;
         running.connection = Some(connection);
+        self.supply.note(self.world.now);
         Ok(())
+    }
+
+    fn stop(&mut self, index: u32) {
+        self.flows[index as usize].stopped = Some(self.world.now);
+        self.supply.note(self.world.now);
     }
 
     fn happen(&mut self, address: Address, happening: Happening) -> Result<()> {
         let flow = &mut self.flows[address.flow as usize];
         match (&mut flow.connection, flow.stopped) {
             (Some(connection), None) => {
+                let was_done = connection.is_finished();
                 let end = match address.side {
                     Side::Client => &mut connection.client,
                     Side::Server => &mut connection.server,
                 };
-                self.world.happen(end, happening)
+                self.world.happen(end, happening)?;
+                if connection.is_finished() && !was_done {
+                    self.world.meters[address.flow as usize].finish();
+                    self.supply.note(self.world.now);
+                }
             }
-            _ => {
-                self.world.forget(happening);
-                Ok(())
-            }
+            _ => self.world.forget(happening),
         }
+        Ok(())
     }
 
     fn schedule_crossing(&mut self, index: u32) {
@@ -146,17 +155,14 @@ impl<'a> Engine<'a> {
         let now = self.world.now;
         let before = now - nanos(self.scenario.sample_every);
         self.supply.note(now);
-        let queues: Vec<Nanos> = self
-            .world
-            .path
-            .down()
-            .map(|channel| channel.queueing_delay(now))
-            .collect();
         for (index, flow) in (0..).zip(&mut self.flows) {
             let links = self.world.path.links(index);
+            let (before_it, taken) = (*links.start(), links.clone().count());
+            let own = self.world.path.down().skip(before_it).take(taken);
+            let queue: Nanos = own.map(|channel| channel.queueing_delay(now, index)).sum();
             flow.sample(Seen {
                 time: now as f64 / 1e9,
-                queue: queues[links.clone()].iter().sum::<Nanos>() as f64 / 1e6,
+                queue: queue as f64 / 1e6,
                 capacity: self.supply.narrowest(links, before, now),
             });
         }

@@ -18,6 +18,8 @@ pub(super) struct Meter {
     /// Microseconds in queues, of every datagram that left the last one.
     queued: Vec<u32>,
     arrivals: Arrivals,
+    /// Bytes that had come when the client had all that it wanted.
+    done: Option<u64>,
 }
 
 /// What came to the client.
@@ -74,19 +76,26 @@ impl Meter {
         arrivals.last_delay = delay;
     }
 
-    /// Bytes of IP packets that the client got.
+    /// The client has all that it wants: what comes now is of no use to it.
+    pub(super) fn finish(&mut self) {
+        self.done.get_or_insert(self.arrivals.bytes);
+    }
+
+    /// Bytes of IP packets that the client got until it had finished.
     pub(super) fn arrived_bytes(&self) -> u64 {
-        self.arrivals.bytes
+        self.done.unwrap_or(self.arrivals.bytes)
     }
 
-    /// Mean one-way delay in milliseconds.
-    pub(super) fn delay(&self) -> f64 {
-        self.arrivals.delays as f64 / 1e6 / self.arrivals.count.max(1) as f64
+    /// Mean one-way delay in milliseconds; `None` when nothing came.
+    pub(super) fn delay(&self) -> Option<f64> {
+        let Arrivals { count, delays, .. } = self.arrivals;
+        (count > 0).then(|| delays as f64 / 1e6 / count as f64)
     }
 
-    /// RFC 3550's jitter in milliseconds, mean over the arrivals.
-    pub(super) fn jitter(&self) -> f64 {
-        self.arrivals.jitters / 1e6 / self.arrivals.count.saturating_sub(1).max(1) as f64
+    /// RFC 3550's jitter in milliseconds, mean over the arrivals after the first.
+    pub(super) fn jitter(&self) -> Option<f64> {
+        let Arrivals { count, jitters, .. } = self.arrivals;
+        (count > 1).then(|| jitters / 1e6 / (count - 1) as f64)
     }
 
     /// Share of the datagrams that the path lost.
@@ -96,13 +105,13 @@ impl Meter {
     }
 
     /// Delay in queues.
-    pub(super) fn queue(&mut self) -> Delays {
+    pub(super) fn queue(&mut self) -> Option<Delays> {
         Delays::of(std::mem::take(&mut self.queued))
     }
 }
 
 /// A distribution of delays, in milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Delays {
     /// The mean.
     pub mean: f64,
@@ -117,22 +126,22 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// The distribution of `micros`, by nearest rank.
-    pub(super) fn of(mut micros: Vec<u32>) -> Delays {
+    /// The distribution of `micros`, by nearest rank; `None` of nothing.
+    pub(super) fn of(mut micros: Vec<u32>) -> Option<Delays> {
         if micros.is_empty() {
-            return Delays::default();
+            return None;
         }
         micros.sort_unstable();
         let millis = |micros: u32| f64::from(micros) / 1e3;
         let rank = |percent: usize| millis(micros[(micros.len() * percent).div_ceil(100) - 1]);
         let sum: f64 = micros.iter().map(|micros| millis(*micros)).sum();
-        Delays {
+        Some(Delays {
             mean: sum / micros.len() as f64,
             p50: rank(50),
             p95: rank(95),
             p99: rank(99),
             max: rank(100),
-        }
+        })
     }
 }
 
@@ -142,7 +151,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_nearest_ranks() {
-        let delays = Delays::of((1..=200).rev().map(|i| i * 1000).collect());
+        let delays = Delays::of((1..=200).rev().map(|i| i * 1000).collect()).unwrap();
         assert_eq!(delays.mean, 100.5);
         assert_eq!(delays.p50, 100.0);
         assert_eq!(delays.p95, 190.0);
@@ -172,14 +181,18 @@ mod tests {
     #[test]
     fn jitter_is_rfc_3550s() {
         let mut meter = Meter::default();
+        assert_eq!((meter.delay(), meter.jitter()), (None, None));
         for delay in [10, 26, 26, 10] {
             meter.arrived(delay * 1_000_000, 1000);
         }
-        assert_eq!(meter.delay(), 18.0);
+        assert_eq!(meter.delay(), Some(18.0));
         // 16 / 16, less a 16th, less a 16th plus 16 / 16.
         let [one, two] = [1.0, 1.0 - 1.0 / 16.0];
         let three = two + (16.0 - two) / 16.0;
-        assert!((meter.jitter() - (one + two + three) / 3.0).abs() < 1e-12);
+        assert!((meter.jitter().unwrap() - (one + two + three) / 3.0).abs() < 1e-12);
+        assert_eq!(meter.arrived_bytes(), 4000);
+        meter.finish();
+        meter.arrived(10_000_000, 1000);
         assert_eq!(meter.arrived_bytes(), 4000);
     }
 }

@@ -118,22 +118,24 @@ pub struct FlowReport {
     pub retransmitted_bytes: u64,
     /// How often the server's probe timeout expired.
     pub ptos: usize,
-    /// Delay of the flow's packets in queues, in milliseconds.
-    pub queue: Delays,
+    /// Delay of the flow's packets in queues, in milliseconds, where any left
+    /// them.
+    pub queue: Option<Delays>,
     /// Mean delay of the datagrams from the server to the client, in
-    /// milliseconds.
-    pub delay: f64,
+    /// milliseconds, where any came.
+    pub delay: Option<f64>,
     /// Jitter of the datagrams at the client in milliseconds: the estimate of
-    /// RFC 3550 6.4.1, mean over the arrivals.
-    pub jitter: f64,
+    /// RFC 3550 6.4.1, mean over the arrivals, where there were two.
+    pub jitter: Option<f64>,
     /// The server's smoothed RTT over time, where it was measured.
     pub rtt: Option<Delays>,
     /// Smallest round trip that the server measured, in milliseconds.
     pub min_rtt: Option<f64>,
     /// Mean over time of the server's smoothed RTT, in milliseconds, where it was measured.
     pub mean_rtt: Option<f64>,
-    /// Mean over time of the server's congestion window, in bytes.
-    pub mean_cwnd: f64,
+    /// Mean over time of the server's congestion window, in bytes, where it was
+    /// sampled.
+    pub mean_cwnd: Option<f64>,
     /// Why the connection ended early, when it did.
     pub failure: Option<String>,
     /// The server's state over time.
@@ -146,20 +148,20 @@ pub struct FlowReport {
 pub struct Objects {
     /// How many.
     pub count: usize,
-    /// Seconds in the mean.
-    pub mean: f64,
-    /// The 95th percentile, in seconds.
-    pub p95: f64,
+    /// Seconds in the mean; `None` of no object.
+    pub mean: Option<f64>,
+    /// The 95th percentile, in seconds; `None` of no object.
+    pub p95: Option<f64>,
 }
 
 impl Objects {
     fn of(times: &[Duration]) -> Objects {
         let micros = |time: &Duration| u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
-        let Delays { mean, p95, .. } = Delays::of(times.iter().map(micros).collect());
+        let millis = Delays::of(times.iter().map(micros).collect());
         Objects {
             count: times.len(),
-            mean: mean / 1e3,
-            p95: p95 / 1e3,
+            mean: millis.map(|millis| millis.mean / 1e3),
+            p95: millis.map(|millis| millis.p95 / 1e3),
         }
     }
 }
@@ -222,7 +224,6 @@ impl FlowReport {
         let goodput = body_bytes as f64 * 8.0 / seconds;
         let complete = matches!(flow.traffic, Traffic::Size(size) if body_bytes >= size);
         let rtts = samples.iter().filter_map(|sample| sample.rtt);
-        let measured = rtts.clone().next().is_some();
         FlowReport {
             cc: flow.cc.clone(),
             start: flow.start.as_secs_f64(),
@@ -246,11 +247,11 @@ impl FlowReport {
             queue: meter.queue(),
             delay: meter.delay(),
             jitter: meter.jitter(),
-            rtt: measured.then(|| Delays::of(rtts.clone().map(|rtt| (rtt * 1e3) as u32).collect())),
+            rtt: Delays::of(rtts.clone().map(|rtt| (rtt * 1e3) as u32).collect()),
             min_rtt: path
                 .and_then(|path| path.min_rtt)
                 .map(|rtt| rtt.as_secs_f64() * 1e3),
-            mean_rtt: measured.then(|| mean(rtts.clone())),
+            mean_rtt: mean(rtts),
             mean_cwnd: mean(samples.iter().map(|sample| sample.cwnd as f64)),
             failure: outcome.failure,
             samples,
@@ -258,7 +259,7 @@ impl FlowReport {
     }
 }
 
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (count, sum) = values.fold((0u64, 0.0), |(count, sum), value| (count + 1, sum + value));
-    sum / count.max(1) as f64
+    (count > 0).then(|| sum / count as f64)
 }

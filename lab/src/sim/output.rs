@@ -13,29 +13,29 @@ use super::{FlowReport, Report, Sample};
 use crate::scenario::Scenario;
 
 /// A column: its head, how many digits it has after the point, what it makes
-/// of the runs' numbers, and a run's number. What is not a number is not known.
+/// of the runs' numbers, and a run's number, where it has one. What is not a number is not known.
 type Column = (
     &'static str,
     usize,
     fn(&[f64]) -> f64,
-    fn(&FlowReport) -> f64,
+    fn(&FlowReport) -> Option<f64>,
 );
 
 const COLUMNS: &[Column] = &[
-    ("Mbit/s", 3, mean, |run| run.goodput / 1e6),
-    ("sd", 3, deviation, |run| run.goodput / 1e6),
-    ("of limit", 3, mean, |run| run.share.unwrap_or(f64::NAN)),
+    ("Mbit/s", 3, mean, |run| Some(run.goodput / 1e6)),
+    ("sd", 3, deviation, |run| Some(run.goodput / 1e6)),
+    ("of limit", 3, mean, |run| run.share),
     ("lost %", 2, mean, |run| {
-        100.0 * run.packets_lost as f64 / run.packets_sent as f64
+        Some(100.0 * run.packets_lost as f64 / run.packets_sent as f64)
     }),
-    ("queue ms", 1, mean, |run| run.queue.mean),
-    ("p95", 1, mean, |run| run.queue.p95),
-    ("rtt ms", 1, mean, |run| run.mean_rtt.unwrap_or(f64::NAN)),
-    ("min", 1, mean, |run| run.min_rtt.unwrap_or(f64::NAN)),
-    ("cwnd kB", 1, mean, |run| run.mean_cwnd / 1e3),
-    ("runts %", 1, mean, |run| 100.0 * run.runts),
-    ("done s", 3, mean, |run| run.completion.unwrap_or(f64::NAN)),
-    ("ptos", 1, mean, |run| run.ptos as f64),
+    ("queue ms", 1, mean, |run| Some(run.queue?.mean)),
+    ("p95", 1, mean, |run| Some(run.queue?.p95)),
+    ("rtt ms", 1, mean, |run| run.mean_rtt),
+    ("min", 1, mean, |run| run.min_rtt),
+    ("cwnd kB", 1, mean, |run| Some(run.mean_cwnd? / 1e3)),
+    ("runts %", 1, mean, |run| Some(100.0 * run.runts)),
+    ("done s", 3, mean, |run| run.completion),
+    ("ptos", 1, mean, |run| Some(run.ptos as f64)),
 ];
 
 fn mean(values: &[f64]) -> f64 {
@@ -50,7 +50,10 @@ fn deviation(values: &[f64]) -> f64 {
 }
 
 fn cell((_, digits, make, value): &Column, runs: &[&FlowReport]) -> String {
-    let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
+    let values: Vec<f64> = runs
+        .iter()
+        .map(|run| value(run).unwrap_or(f64::NAN))
+        .collect();
     match make(&values) {
         number if number.is_nan() => "-".to_owned(),
         number => format!("{number:.digits$}"),

@@ -140,6 +140,11 @@ impl Connection {
         download.expect("the client downloads")
     }
 
+    /// Whether the body is whole.
+    pub(super) fn is_finished(&self) -> bool {
+        self.download().finished.is_some()
+    }
+
     /// When the body was whole.
     pub(super) fn finished(&self, clock: &VirtualClock) -> Option<Nanos> {
         self.download().finished.map(|at| clock.nanos(at))

@@ -116,7 +116,8 @@ fn flow_control_window(scenario: &Scenario, flow: &Flow, path: &Path) -> u64 {
     let bytes = links.filter_map(|(channel, link)| {
         let rate = channel.peak()?;
         let bdp = Queue::Bdp(1.0).bytes(rate, round_trip + access);
-        Some(bdp + link.down.queue.bytes(rate, round_trip))
+        Some(bdp.saturating_add(link.down.queue.bytes(rate, round_trip)))
     });
-    LEAST_WINDOW.max(bytes.sum::<u64>().saturating_mul(4))
+    let bytes = bytes.fold(0, u64::saturating_add);
+    LEAST_WINDOW.max(bytes.saturating_mul(4))
 }

@@ -11,13 +11,14 @@ impl Expectation {
         let table = Table::new(results, &self.metric);
         let mut comparisons = Vec::new();
         for line in table.lines.iter().filter(|line| self.of.takes(line)) {
-            for (controller, cell) in table.controllers.iter().zip(&line.cells) {
+            for (column, controller) in table.controllers.iter().enumerate() {
                 let chosen = self.of.controller.as_ref();
-                let Some(value) = cell.filter(|_| chosen.is_none_or(|name| name == controller))
-                else {
+                if chosen.is_some_and(|name| name != controller) {
                     continue;
-                };
-                if let Some(other) = self.than.find(&table, line, controller) {
+                }
+                let value = Side::of(line, column);
+                let other = self.than.find(&table, line, controller);
+                if let Some((value, other)) = value.zip(other) {
                     let row = match chosen {
                         Some(_) => line.name(),
                         None => format!("{controller}, {}", line.name()),
@@ -52,24 +53,24 @@ impl Expectation {
         Some(excuse.because.clone())
     }
 
-    fn compare(&self, row: String, value: Summary, other: Summary) -> Comparison {
-        let interval = |summary: Summary| summary.interval.unwrap_or(0.0);
-        let tolerance = match self.tolerance {
-            Tolerance::Absolute(number) => number,
-            Tolerance::Share(share) => share * other.mean.abs(),
-            Tolerance::Interval => interval(value).hypot(interval(other)),
-        };
-        let difference = value.mean - other.mean;
-        Comparison {
-            row,
-            value: value.mean,
-            reference: other.mean,
-            tolerance,
-            holds: match self.relation {
+    fn compare(&self, row: String, value: Side, other: Side) -> Comparison {
+        let sides = value.whole().zip(other.whole());
+        let (tolerance, holds) = sides.map_or((0.0, false), |(value, other)| {
+            let tolerance = self.tolerance.between(value, other);
+            let difference = value.mean - other.mean;
+            let holds = match self.relation {
                 Relation::AtLeast => difference >= -tolerance,
                 Relation::AtMost => difference <= tolerance,
                 Relation::About => difference.abs() <= tolerance,
-            },
+            };
+            (tolerance, holds)
+        });
+        Comparison {
+            row,
+            value: value.whole().map(|summary| summary.mean),
+            reference: other.whole().map(|summary| summary.mean),
+            tolerance,
+            holds,
             because: None,
         }
     }
@@ -98,9 +99,14 @@ impl Expectation {
 impl Than {
     /// The other side of a comparison whose first side is `controller`'s cell
     /// of `line`.
-    fn find(&self, table: &Table, line: &Line, controller: &str) -> Option<Summary> {
+    fn find(&self, table: &Table, line: &Line, controller: &str) -> Option<Side> {
         let selection = match self {
-            Than::Number(number) => return Summary::new(&[*number]),
+            Than::Number(number) => {
+                return Some(Side {
+                    summary: Summary::new(&[*number]),
+                    unmeasured: 0,
+                })
+            }
             Than::Other(selection) => selection,
         };
         let mut labels = line.labels.clone();
@@ -111,10 +117,43 @@ impl Than {
         }
         let line = table.lines.iter().find(|line| line.labels == labels)?;
         let controller = selection.controller.as_deref().unwrap_or(controller);
-        let column = table
-            .controllers
-            .iter()
-            .position(|name| name == controller)?;
-        line.cells[column]
+        let mut controllers = table.controllers.iter();
+        let column = controllers.position(|name| name == controller)?;
+        Side::of(line, column)
+    }
+}
+
+/// A side of a comparison: some runs, of which some did not measure it.
+#[derive(Clone, Copy)]
+struct Side {
+    summary: Option<Summary>,
+    unmeasured: usize,
+}
+
+impl Side {
+    /// A cell of a table; `None` where there was no run.
+    fn of(line: &Line, column: usize) -> Option<Side> {
+        let (summary, unmeasured) = (line.cells[column], line.unmeasured[column]);
+        (summary.is_some() || unmeasured > 0).then_some(Side {
+            summary,
+            unmeasured,
+        })
+    }
+
+    /// The mean of all runs: one without the slowest, which did not come to an
+    /// end, is no answer.
+    fn whole(self) -> Option<Summary> {
+        self.summary.filter(|_| self.unmeasured == 0)
+    }
+}
+
+impl Tolerance {
+    fn between(self, value: Summary, other: Summary) -> f64 {
+        let interval = |summary: Summary| summary.interval.unwrap_or(0.0);
+        match self {
+            Tolerance::Absolute(number) => number,
+            Tolerance::Share(share) => share * other.mean.abs(),
+            Tolerance::Interval => interval(value).hypot(interval(other)),
+        }
     }
 }

@@ -61,6 +61,11 @@ fn expectation(node: &Node, names: &Names) -> Result<Expectation, Fault> {
     let (relation, than) = sides
         .pop()
         .ok_or_else(missing("at_least, at_most or about"))?;
+    if matches!(&than, Than::Other(other) if other.adds_nothing_to(&of)) {
+        let message = "an expectation that compares results with themselves; expected another \
+                       controller, case or place on an axis than in `of`";
+        return Err(Fault::at(node.place, message));
+    }
     Ok(Expectation {
         metric,
         of,

@@ -2,7 +2,7 @@
 
 use super::super::fault::{Fault, Place};
 use super::super::tree::Node;
-use crate::results::Line;
+use crate::results::{Axis, Line};
 
 /// Results by their controller, case and places on the axes. What is not said
 /// may be anything.
@@ -18,8 +18,7 @@ pub struct Selection {
 pub(in crate::plan) struct Names<'a> {
     pub(in crate::plan) controllers: &'a [String],
     pub(in crate::plan) cases: &'a [String],
-    /// The axes and the labels on them.
-    pub(in crate::plan) axes: Vec<(&'a str, Vec<&'a str>)>,
+    pub(in crate::plan) axes: &'a [Axis],
 }
 
 impl Names<'_> {
@@ -30,23 +29,26 @@ impl Names<'_> {
         key: Place,
         node: &Node,
     ) -> Result<String, Fault> {
-        let found = self.axes.iter().find(|(name, _)| *name == axis);
-        let known: Vec<&str> = match (axis, found) {
-            ("controller", _) => self.controllers.iter().map(String::as_str).collect(),
-            ("case", _) => self.cases.iter().map(String::as_str).collect(),
-            (_, Some((_, labels))) => labels.clone(),
-            (_, None) => {
-                let axes: Vec<&str> = self.axes.iter().map(|(name, _)| *name).collect();
-                let message = format!(
-                    "`{axis}` selects nothing; expected controller, case, or an axis of the \
-                     sweep ({})",
-                    axes.join(", ")
-                );
-                return Err(Fault::at(key, message));
-            }
+        // An axis of controllers has columns and no lines: they go by their names.
+        let mut lines = self.axes.iter().filter(|axis| !axis.controllers);
+        let known = match axis {
+            "controller" => self.controllers,
+            "case" => self.cases,
+            _ => match lines.clone().find(|it| it.name == axis) {
+                Some(found) => &found.values,
+                None => {
+                    let axes: Vec<&str> = lines.by_ref().map(|axis| axis.name.as_str()).collect();
+                    let message = format!(
+                        "`{axis}` selects nothing; expected controller, case, or an axis of the \
+                         sweep over something else than controllers ({})",
+                        axes.join(", ")
+                    );
+                    return Err(Fault::at(key, message));
+                }
+            },
         };
         let text = node.to_string();
-        match known.contains(&text.as_str()) {
+        match known.contains(&text) {
             true => Ok(text),
             false => {
                 let expected = format!("one of {}", known.join(", "));
@@ -69,6 +71,13 @@ impl Names<'_> {
 }
 
 impl Selection {
+    /// Whether it takes all that `other` takes, so that there is nothing between
+    /// them to compare.
+    pub(super) fn adds_nothing_to(&self, other: &Selection) -> bool {
+        let controller = self.controller.is_none() || self.controller == other.controller;
+        controller && self.labels.iter().all(|label| other.labels.contains(label))
+    }
+
     pub(super) fn takes(&self, line: &Line) -> bool {
         self.labels.iter().all(|label| line.labels.contains(label))
     }

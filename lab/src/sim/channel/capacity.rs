@@ -106,7 +106,10 @@ impl Capacity {
 pub(super) fn transmission(bytes: u64, rate: u64) -> Nanos {
     match bytes.checked_mul(8_000_000_000) {
         Some(bits) => bits / rate,
-        None => (u128::from(bytes) * 8_000_000_000 / u128::from(rate)) as Nanos,
+        None => {
+            let time = u128::from(bytes) * 8_000_000_000 / u128::from(rate);
+            Nanos::try_from(time).unwrap_or(Nanos::MAX)
+        }
     }
 }
 

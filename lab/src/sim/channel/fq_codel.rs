@@ -64,6 +64,22 @@ impl<T> FqCoDel<T> {
         ((mixed >> 32) % self.queues.len() as u64) as usize
     }
 
+    /// Bytes that go before a packet of `flow` that comes now, about: those of
+    /// its own queue, and as many of each other that has a turn, a quantum more.
+    /// Before the first packet of a new queue go only other new ones.
+    pub(super) fn ahead(&self, flow: u32) -> usize {
+        let index = self.hash(flow);
+        let own = self.queues[index].fifo.bytes();
+        let old = self.queues[index].listed.then_some(&self.old);
+        let turns = self.new.iter().chain(old.into_iter().flatten());
+        let others = turns.filter(|other| **other != index);
+        let most = own + self.quantum as usize;
+        let before: usize = others
+            .map(|other| self.queues[*other].fifo.bytes().min(most))
+            .sum();
+        own + before
+    }
+
     /// What finds no room goes to `drop`, or rather half of what made it full.
     pub(super) fn enqueue(&mut self, now: Nanos, parcel: Parcel<T>, mut drop: impl FnMut(T)) {
         let index = self.hash(parcel.flow);
@@ -160,6 +176,30 @@ mod tests {
         fq.enqueue(0, packet(2, 0, 1400), |content| dropped.push(content));
         assert_eq!(dropped, [(1, 0)]);
         assert!(fq.dequeue(0, |_| panic!()).is_some());
+    }
+
+    #[test]
+    fn what_goes_before_a_packet_is_less_for_a_sparse_flow() {
+        let mut fq = fq(1_000_000);
+        for number in 0..20 {
+            fq.enqueue(0, packet(1, number, 1500), |_| panic!());
+        }
+        // All are new: the other has its quantum first, and then as much again.
+        assert_eq!((fq.ahead(1), fq.ahead(2)), (30_000, 1500));
+        fq.enqueue(0, packet(2, 0, 1500), |_| panic!());
+        assert_eq!((fq.ahead(1), fq.ahead(2)), (31_500, 1500 + 3000));
+        let before = std::iter::from_fn(|| fq.dequeue(0, |_| panic!()))
+            .position(|head| head.parcel.content.0 == 2);
+        assert_eq!(before, Some(1));
+        // It alone is left with a queue, which is old: a newcomer goes first.
+        let mut fq = self::fq(1_000_000);
+        for number in 0..20 {
+            fq.enqueue(0, packet(1, number, 1500), |_| panic!());
+        }
+        for _ in 0..3 {
+            fq.dequeue(0, |_| panic!()).unwrap();
+        }
+        assert_eq!((fq.ahead(1), fq.ahead(2)), (17 * 1500, 0));
     }
 
     #[test]

@@ -142,16 +142,17 @@ impl<T> Channel<T> {
         })
     }
 
-    /// How long a packet that enters at `now` waits until its transmission, as
-    /// far as that is known.
-    pub fn queueing_delay(&self, now: Nanos) -> Nanos {
+    /// How long a packet of `flow` that enters at `now` waits until its
+    /// transmission, as far as that is known.
+    pub fn queueing_delay(&self, now: Nanos, flow: u32) -> Nanos {
         let known = self.free_at.max(now);
-        let begins = match &self.queue {
-            Queue::Holding(holding) if holding.bytes() > 0 => {
-                let mut ahead = self.capacity.clone();
-                ahead.transmit(known, holding.bytes() as u64).free
-            }
-            _ => known,
+        let ahead = match &self.queue {
+            Queue::Holding(holding) => holding.ahead(flow),
+            Queue::Passing(_) => 0,
+        };
+        let begins = match ahead {
+            0 => known,
+            bytes => self.capacity.clone().transmit(known, bytes as u64).free,
         };
         begins - now
     }
@@ -362,8 +363,8 @@ mod tests {
             };
             assert_eq!(enter(&mut channel, 0, 1000), fate);
         }
-        assert_eq!(channel.queueing_delay(2 * MS), 2 * MS);
-        assert_eq!(channel.queueing_delay(5 * MS), 0);
+        assert_eq!(channel.queueing_delay(2 * MS, 0), 2 * MS);
+        assert_eq!(channel.queueing_delay(5 * MS, 0), 0);
     }
 
     #[test]
@@ -383,7 +384,7 @@ mod tests {
                 channel.enter(0, parcel(content, 1000));
             }
             // Two of them at a millisecond each, and three at ten.
-            assert_eq!(channel.queueing_delay(0), 32 * MS, "{aqm:?}");
+            assert_eq!(channel.queueing_delay(0, 0), 32 * MS, "{aqm:?}");
             for (at, carried) in [(1, 1000), (2, 2000), (7, 2500), (32, 5000)] {
                 while channel.next().is_some_and(|next| next <= at * MS) {
                     let next = channel.next().unwrap();
@@ -423,6 +424,8 @@ mod tests {
         assert_eq!(Queue::Bdp(1.0).bytes(10_000_000, round_trip), 112_500);
         assert_eq!(Queue::Bdp(2.0).bytes(10_000_000, round_trip), 225_000);
         assert_eq!(Queue::Bdp(1.0).bytes(1_000, round_trip), Queue::LEAST);
+        assert_eq!(Queue::Bdp(0.25).part(10_000_000, round_trip), 28_125);
+        assert_eq!(Queue::Bdp(0.25).part(1_000, round_trip), 3_750);
     }
 
     #[test]

@@ -47,7 +47,11 @@ impl<T> Queue<T> {
             }),
             Aqm::Red(red) => {
                 let packet_time = rate.map_or(1, |rate| transmission(TYPICAL, rate));
-                let (min, max) = (bytes(red.min), bytes(red.max));
+                let threshold = |queue: link::Queue| match rate {
+                    Some(rate) => queue.part(rate, round_trip),
+                    None => bytes(queue),
+                };
+                let (min, max) = (threshold(red.min), threshold(red.max));
                 let state = Red::new(min, max, red.probability, red.weight, packet_time);
                 Queue::Passing(Passing::Early(state, Tail::new(room)))
             }
@@ -204,6 +208,14 @@ impl<T> Holding<T> {
         match self {
             Holding::CoDel { fifo, .. } => fifo.bytes(),
             Holding::FqCoDel(fq) => fq.bytes(),
+        }
+    }
+
+    /// Bytes that go before a packet of `flow` that comes now.
+    pub(super) fn ahead(&self, flow: u32) -> usize {
+        match self {
+            Holding::CoDel { fifo, .. } => fifo.bytes(),
+            Holding::FqCoDel(fq) => fq.ahead(flow),
         }
     }
 
