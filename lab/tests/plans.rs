@@ -137,11 +137,19 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
         ("cc = \"petra\"\n", "cc = \"petra\"\n[[flow]]\ncc = \"reno\"\nstart = \"2s\"\n", "plan.toml:14:1: flow.1: the flow of petra: starts at 2s, but the run ends at 1s"),
         ("\"link.loss\" = \"1%\"", "\"flow.stop\" = \"0s\"", "plan.toml:23:23: flow.0: the flow of petra: stops at 0ns, but starts at 0ns"),
         ("[link]", "[link", "plan.toml:7:"),
+        ("rate = \"2mbit\"\n", "", "plan.toml:11:1: flow.0: the flow of petra: no link that it takes has a rate, a trace or lte"),
+        ("\"flow.cc\"", "\"link.loss\" = [\"0%\", \"2%\"]\n\"flow.cc\"", "case.1.set.link.loss: the sweep over link.loss sets it anew at each of its places"),
     ];
     for (from, to, says) in cases {
         let error = wrong(from, to);
         assert!(error.contains(says), "{says}\nis not in\n{error}");
     }
+    // What is wrong before any sweep is where it is written.
+    let error = wrong("\"1bdp\"", "\"1bdp\"\ntrace = \"cell.down\"");
+    assert!(
+        error.contains("plan.toml:7:1: link.0: the way of the data: more than one of rate"),
+        "{error}"
+    );
     // The line itself, with the place under it.
     let error = wrong("\"2mbit\"", "\"2mbps\"");
     assert!(
@@ -217,6 +225,18 @@ fn an_expectation_is_checked_before_anything_runs() {
         (
             "metric = \"goodput_mbps\"\nat_least = 1\ntolerance = \"some\"",
             "\"5%\", or \"interval\"",
+        ),
+        (
+            "metric = \"goodput_mbps\"\nof = { controller = \"petra\" }\nat_least = { \"flow.cc\" = \"reno\" }",
+            "`flow.cc` selects nothing; expected controller, case, or an axis",
+        ),
+        (
+            "metric = \"goodput_mbps\"\nat_least = {}",
+            "compares results with themselves",
+        ),
+        (
+            "metric = \"goodput_mbps\"\nof = { controller = \"petra\", case = \"fast\" }\nat_least = { controller = \"petra\" }",
+            "compares results with themselves",
         ),
         (
             "metric = \"goodput_mbps\"\nover = 1",
@@ -468,6 +488,46 @@ fn shards_run_by_gnu_parallel_and_merged_are_the_whole() {
     fs::write(place.path("out/shard-2-of-4.jsonl"), second).unwrap();
     let error = place.fails("merge plan.toml -o out");
     assert!(error.contains("different sets of shards"), "{error}");
+}
+
+/// A download that does not come to its end in some run has no time, and is not
+/// the faster for it.
+#[test]
+fn what_not_every_run_has_measured_does_not_hold() {
+    let place = Place::new(
+        &PLAN
+            .replacen("cc = \"petra\"", "cc = \"petra\"\nsize = \"300kB\"", 1)
+            .replacen(
+                "[[case]]",
+                "[[expect]]\nmetric = \"completion_s\"\nat_most = 9\n[[case]]",
+                1,
+            ),
+    );
+    let output = place.output("run plan.toml -o out");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        said.contains("completion_s of every controller is at most 9: DOES NOT HOLD"),
+        "{said}"
+    );
+    assert!(
+        said.contains("petra, clean: not measured in every run against 9.000"),
+        "{said}"
+    );
+}
+
+/// The runs of one plan are those of another that wants more of them: they are
+/// made again, and the folder stays what it is.
+#[test]
+fn a_plan_that_wants_series_of_runs_that_are_there_gets_them() {
+    let place = Place::new(PLAN);
+    place.add("series.toml", "extends = \"plan.toml\"\nseries = true\n");
+    place.ok("run plan.toml -o out");
+    let lines = place.lines("out/journal.jsonl");
+    place.ok("run series.toml -o out");
+    assert!(place.path("out/series").read_dir().unwrap().count() >= lines);
+    place.ok("run plan.toml -o out");
+    assert_eq!(place.lines("out/journal.jsonl"), lines);
 }
 
 #[test]

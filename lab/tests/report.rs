@@ -302,6 +302,7 @@ fn the_order_of_each_row_holds_is_undecided_or_reversed() {
     let counts = [
         "as printed, 2 rows",
         "mechanism over westwood",
+        "2",
         "1",
         "1",
         "0",

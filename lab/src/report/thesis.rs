@@ -57,6 +57,8 @@ pub(super) struct Verdict {
     pub(super) pair: (&'static str, &'static str),
     pub(super) order: Order,
     pub(super) ratio: Option<Estimate>,
+    /// The thesis's own ratio, where it has these two.
+    pub(super) printed: Option<f64>,
     /// Of both sides, the means of [`CIRCUMSTANCES`].
     pub(super) circumstances: Vec<(&'static str, [Option<f64>; 2])>,
     /// Why it is reversed, where the plan says so.
@@ -131,6 +133,11 @@ fn row(
         references.find(|(name, _)| name == column)?.1
     };
     let [petra, westwood, newreno] = PRINTED.map(printed);
+    let printed = [petra?, westwood?, newreno?];
+    let of = |controller: &str| {
+        let column = PRINTED.iter().position(|(_, name)| *name == controller)?;
+        Some(printed[column])
+    };
     let orders = ORDERS.iter().filter_map(|pair| {
         let a = cell(table, number, pair.0)?;
         let b = cell(table, number, pair.1)?;
@@ -142,6 +149,7 @@ fn row(
             pair: *pair,
             order: order(&a, &b),
             ratio: ratio(&a, &b),
+            printed: of(pair.0).zip(of(pair.1)).map(|(a, b)| a / b),
             circumstances: circumstances.iter().map(both).collect(),
             because: exceptions
                 .iter()
@@ -153,7 +161,7 @@ fn row(
     Some(Row {
         name: case.map_or_else(|| line.name(), |(_, name)| name.clone()),
         line: number,
-        printed: [petra?, westwood?, newreno?],
+        printed,
         measured: PRINTED.map(|(_, controller)| cell(table, number, controller)),
         orders: orders.collect(),
     })

@@ -145,18 +145,34 @@ fn verdicts<'a>(rows: &'a [Placed]) -> impl Iterator<Item = Judged<'a>> {
         .flat_map(|(section, row)| row.orders.iter().map(|it| (*section, *row, it)))
 }
 
-/// In how many rows each order holds, is undecided, and is reversed.
-pub(super) fn counted(rows: &[Placed]) -> Vec<((&'static str, &'static str), [usize; 3])> {
-    let there = |pair: &(&str, &str)| verdicts(rows).any(|it| it.2.pair == *pair);
-    let count = |pair, order| {
-        let of = |(_, _, it): &Judged| it.pair == pair && it.order == order;
-        verdicts(rows).filter(of).count()
+/// An order over all rows.
+pub(super) struct Count {
+    pub(super) pair: (&'static str, &'static str),
+    /// In how many rows the thesis prints it, where it has these two.
+    pub(super) printed: Option<usize>,
+    /// In how many it holds, is undecided, and is reversed.
+    pub(super) measured: [usize; 3],
+}
+
+pub(super) fn counted(rows: &[Placed]) -> Vec<Count> {
+    let count = |pair| {
+        let own = verdicts(rows).filter(|it| it.2.pair == pair);
+        let own: Vec<&Verdict> = own.map(|(_, _, verdict)| verdict).collect();
+        let measured = |order| own.iter().filter(|it| it.order == order).count();
+        let printed: Option<Vec<f64>> = own.iter().map(|it| it.printed).collect();
+        let above = |ratios: Vec<f64>| ratios.into_iter().filter(|ratio| *ratio > 1.0).count();
+        (!own.is_empty()).then(|| Count {
+            pair,
+            printed: printed.map(above),
+            measured: [Order::Above, Order::Undecided, Order::Below].map(measured),
+        })
     };
-    let counts = |pair| {
-        let orders = [Order::Above, Order::Undecided, Order::Below];
-        (pair, orders.map(|order| count(pair, order)))
-    };
-    ORDERS.into_iter().filter(there).map(counts).collect()
+    ORDERS.into_iter().filter_map(count).collect()
+}
+
+/// What the thesis has of something, as far as it has it.
+pub(super) fn of_thesis(printed: Option<impl ToString>) -> String {
+    printed.map_or_else(|| "–".to_owned(), |it| it.to_string())
 }
 
 /// The orders that are reversed.
@@ -193,7 +209,8 @@ pub(super) fn summary(sections: &[Section]) -> Markup {
             section id="thesis" {
                 h2 { "The thesis's tables: does the order hold?" }
                 p {
-                    "Each row asks whether one controller received more than another. It is decided where the \
+                    "The order that the thesis claims is PETRA above TCPW above NewReno; in some rows it prints another \
+                     itself. Each row asks whether one controller received more than another. It is decided where the \
                      difference of the means exceeds its 95 % interval (Welch), and undecided elsewhere. "
                     code { "mechanism" } " is the one mechanism that the table measured, over its base."
                 }
@@ -211,11 +228,12 @@ fn counts(rows: &[Placed]) -> Markup {
     html! {
         div.scroll {
             table {
-                thead { tr { th { "above" } th { "holds" } th { "undecided" } th { "reversed" } } }
+                thead { tr { th { "above" } th { "printed so" } th { "holds" } th { "undecided" } th { "reversed" } } }
                 tbody {
-                    @for (pair, [holds, open, reversed]) in counted(rows) {
+                    @for Count { pair, printed, measured: [holds, open, reversed] } in counted(rows) {
                         tr {
                             th { (pair.0) " over " (pair.1) }
+                            td.ref { (of_thesis(printed)) }
                             td { span.good { (holds) } }
                             td { (open) }
                             td { span.bad[reversed > 0] { (reversed) } }
@@ -244,7 +262,7 @@ fn exceptions(rows: &[Placed]) -> Markup {
                     table {
                         thead {
                             tr {
-                                th { "row" } th.l { "reversed" } th { "ratio" }
+                                th { "row" } th.l { "reversed" } th { "printed" } th { "ratio" }
                                 @for (name, _) in heads { th.w { (words::title(name)) } }
                                 th { "cause" }
                             }
@@ -254,6 +272,7 @@ fn exceptions(rows: &[Placed]) -> Markup {
                                 tr {
                                     th { a href={ "#" (words::slug(&section.manifest.plan)) } { (section.manifest.plan) } " " (row.name) }
                                     td.l { (verdict.pair.0) " / " (verdict.pair.1) }
+                                    td.ref { (of_thesis(verdict.printed.map(|it| format!("{it:.2}")))) }
                                     td { @if let Some(ratio) = &verdict.ratio { (words::ratio(ratio)) } }
                                     @for (name, both) in &verdict.circumstances {
                                         td { (against(name, both)) }

@@ -104,7 +104,7 @@ pub(super) fn figure(traces: &[Trace], command: String) -> Figure {
             panels.into_iter().enumerate().map(move |(place, lines)| {
                 let panel = panel(traces, palette, unit, lines);
                 match (group, place) {
-                    (0, 0) => with_events(panel, traces),
+                    (0, 0) => with_events(panel, traces, palette),
                     _ => panel,
                 }
             })
@@ -169,7 +169,7 @@ fn steps(points: &[(f64, f64)], end: f64) -> Points {
 }
 
 /// The panel of the window with phases, reductions and losses.
-fn with_events(panel: Curves, traces: &[Trace]) -> Curves {
+fn with_events(panel: Curves, traces: &[Trace], palette: &Palette) -> Curves {
     let bands = traces.iter().enumerate().flat_map(|(place, trace)| {
         let heights = match traces {
             [_] => (0.0, 1.0),
@@ -182,7 +182,10 @@ fn with_events(panel: Curves, traces: &[Trace]) -> Curves {
         spots: traces
             .iter()
             .flat_map(reductions)
-            .chain(traces.iter().flat_map(losses))
+            .chain(traces.iter().flat_map(|trace| {
+                let several = traces.len() > 1;
+                losses(trace, several.then(|| palette.of(&trace.name)))
+            }))
             .collect(),
         ..panel
     }
@@ -226,11 +229,15 @@ fn reductions(trace: &Trace) -> impl Iterator<Item = Spot> + '_ {
     })
 }
 
-/// At the bottom.
-fn losses(trace: &Trace) -> impl Iterator<Item = Spot> + '_ {
-    trace.losses.iter().map(|time| Spot {
-        name: "loss".to_owned(),
-        ink: SERIES[0],
+/// At the bottom; in the colour of the trace where there are several.
+fn losses(trace: &Trace, own: Option<Ink>) -> impl Iterator<Item = Spot> + '_ {
+    let name = match own {
+        Some(_) => format!("{}: loss", trace.name),
+        None => "loss".to_owned(),
+    };
+    trace.losses.iter().map(move |time| Spot {
+        name: name.clone(),
+        ink: own.unwrap_or(SERIES[0]),
         form: Form::Tick,
         at: (*time, 0.0),
     })

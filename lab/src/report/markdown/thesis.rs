@@ -2,7 +2,9 @@
 
 use super::super::section::Section;
 use super::super::thesis::{Reading, Thesis, Verdict};
-use super::super::thesis_page::{against, cause, causes, counted, placed, reversed};
+use super::super::thesis_page::{
+    against, cause, causes, counted, of_thesis, placed, reversed, Count,
+};
 use super::super::words;
 use super::{one_line, Grid};
 use crate::results::{Order, Summary};
@@ -12,14 +14,12 @@ pub(super) fn summary(sections: &[Section]) -> String {
     let mut text = String::new();
     for (name, rows) in placed(sections) {
         text += &format!("## {}, {name}\n\n", words::count(rows.len(), "row"));
-        let mut grid = Grid::new(1, ["above", "holds", "undecided", "reversed"]);
-        for (pair, counts) in counted(&rows) {
-            let counts = counts.iter().map(usize::to_string);
-            grid.row(
-                [format!("{} over {}", pair.0, pair.1)]
-                    .into_iter()
-                    .chain(counts),
-            );
+        let mut grid = Grid::new(1, ["above", "printed so", "holds", "undecided", "reversed"]);
+        for count in counted(&rows) {
+            let Count { pair, printed, .. } = count;
+            let fixed = [format!("{} over {}", pair.0, pair.1), of_thesis(printed)];
+            let measured = count.measured.iter().map(usize::to_string);
+            grid.row(fixed.into_iter().chain(measured));
         }
         text += &grid.finish();
         let mut grid = Grid::new(
@@ -27,6 +27,7 @@ pub(super) fn summary(sections: &[Section]) -> String {
             [
                 "row",
                 "reversed",
+                "printed",
                 "ratio",
                 "share of the limit",
                 "lost, %",
@@ -42,6 +43,7 @@ pub(super) fn summary(sections: &[Section]) -> String {
             let fixed = [
                 format!("{} {}", section.manifest.plan, row.name),
                 format!("{} / {}", verdict.pair.0, verdict.pair.1),
+                of_thesis(verdict.printed.map(|it| format!("{it:.2}"))),
                 ratio(verdict),
             ];
             let cause = cause(verdict, &causes);
