@@ -82,20 +82,27 @@ impl Journal {
     ///
     /// When it cannot be written.
     pub fn add(&mut self, key: String, outcome: Outcome) -> Result<()> {
-        let before = self.finished.get(&key);
-        if before == Some(&outcome) {
-            return Ok(());
-        }
+        let again = self.finished.contains_key(&key);
         let entry = Entry {
-            again: before.is_some(),
             key,
+            again,
             outcome,
         };
+        if again && self.has(&entry)? {
+            return Ok(());
+        }
         self.file
             .write_all(&line(&entry)?)
             .with_context(|| format!("cannot write {}", self.path.display()))?;
         self.finished.insert(entry.key, entry.outcome);
         Ok(())
+    }
+
+    /// Whether the run is there with the same figures. What is kept elsewhere of
+    /// it does not count.
+    fn has(&self, entry: &Entry) -> Result<bool> {
+        let before = serde_json::to_vec(&self.finished[&entry.key])?;
+        Ok(before == serde_json::to_vec(&entry.outcome)?)
     }
 
     /// What each finished run measured.
