@@ -59,7 +59,8 @@ pub(super) fn join(folder: &Path, agenda: &Agenda) -> Result<BTreeMap<String, Ou
     if let Some(key) = missing {
         let count = agenda.items.len() - joined.len();
         bail!(
-            "no shard has the run {key}; {count} of {} runs are missing",
+            "no shard has the run {key}; {count} of {} runs are missing: shards and merge take \
+             the same plans, --seeds and --backend",
             agenda.items.len()
         );
     }
