@@ -84,14 +84,14 @@ fn side_by_side(section: &Section, thesis: &Thesis, reading: &Reading) -> Markup
                     tr {
                         th rowspan="2" { "row" }
                         @for name in names { th.l rowspan="2" { (name) } }
-                        th colspan="3" { "printed, MB" }
-                        th colspan="3" { "measured, " (words::title(&thesis.metric)) }
                         th colspan="2" { "PETRA / TCPW" }
                         th colspan="2" { "PETRA / NewReno" }
+                        th colspan="3" { "printed, MB" }
+                        th colspan="3" { "measured, " (words::title(&thesis.metric)) }
                     }
                     tr {
-                        @for name in ["PETRA", "TCPW", "NewReno", "mechanism", "westwood", "reno"] { th { (name) } }
                         @for _ in 0..2 { th { "printed" } th { "measured" } }
+                        @for name in ["PETRA", "TCPW", "NewReno", "mechanism", "westwood", "reno"] { th { (name) } }
                     }
                 }
                 tbody {
@@ -99,12 +99,12 @@ fn side_by_side(section: &Section, thesis: &Thesis, reading: &Reading) -> Markup
                         tr {
                             th { (row.name) }
                             @for value in &settings[row.line] { td.l { (value) } }
-                            @for value in row.printed { td.ref { (format!("{value:.2}")) } }
-                            @for cell in &row.measured { td { (plain(&thesis.metric, cell)) } }
                             @for (printed, measured) in row.ratios() {
                                 td.ref { (format!("{printed:.2}")) }
                                 td { @if let Some(measured) = measured { (words::ratio(&measured)) } }
                             }
+                            @for value in row.printed { td.ref { (format!("{value:.2}")) } }
+                            @for cell in &row.measured { td { (plain(&thesis.metric, cell)) } }
                         }
                     }
                 }
