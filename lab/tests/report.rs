@@ -485,6 +485,7 @@ fn two_sets_are_compared_row_by_row() {
     };
     let other = made("other", received);
     let mut less = made("table-4.2", double);
+    less.manifest.files[0].text += "aqm = \"codel\"\n";
     less.rows
         .retain(|row| row.controller != "reno" || row.case.as_deref() == Some("row 1"));
     let place = Place::new(&[
@@ -496,6 +497,10 @@ fn two_sets_are_compared_row_by_row() {
     let said = place.ok("compare a b --metric received_mb -o page.html");
     assert!(
         said.contains("Body received, MB: 4 of 10 differ, 6 the same to the last digit"),
+        "{said}"
+    );
+    assert!(
+        said.contains("plan of A: nothing else\n  plan of B: aqm = \"codel\"\n"),
         "{said}"
     );
     let line = said

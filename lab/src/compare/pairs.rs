@@ -150,11 +150,35 @@ fn unlike(a: &Manifest, b: &Manifest) -> Vec<(&'static str, [String; 2])> {
     let seeds = |manifest: &Manifest| format!("{:?}", manifest.seeds);
     let both = [
         ("plan hash", [a, b].map(|it| it.plan_hash.clone())),
+        ("plan", [own_lines(a, b), own_lines(b, a)]),
         ("backend", [a, b].map(|it| it.backend.clone())),
         ("versions", [a, b].map(|it| it.versions.to_string())),
         ("seeds", [a, b].map(seeds)),
     ];
     both.into_iter().filter(|(_, [a, b])| a != b).collect()
+}
+
+/// The lines of a plan that another has not.
+fn own_lines(plan: &Manifest, other: &Manifest) -> String {
+    /// More than these are another plan.
+    const MOST: usize = 8;
+    let lines = |plan: &Manifest| -> Vec<String> {
+        let lines = plan.files.iter().flat_map(|file| file.text.lines());
+        let lines = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        lines.filter(|line| !line.is_empty()).collect()
+    };
+    let others = lines(other);
+    let mut own = lines(plan);
+    own.retain(|line| !line.starts_with('#') && !others.contains(line));
+    match own.len() {
+        0 => "nothing else".to_owned(),
+        1..=MOST => own.join("; "),
+        count => format!(
+            "{}; and {} lines more",
+            own[..MOST].join("; "),
+            count - MOST
+        ),
+    }
 }
 
 /// Pairs cells; those that only one table has are added to `only`, once.
