@@ -122,6 +122,7 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
         ("delay =", "dely =", "plan.toml:9:1: link.0: unknown field `dely`, expected one of `rate`"),
         ("seeds = 2", "seeds = 0", "plan.toml:3:9: seeds: `0` is not understood; expected how many seeds"),
         ("seeds = 2", "seeds = { from = 1, to = 1000001 }", "plan.toml:3:9: seeds: `{ from = 1, to = 1000001 }` is not understood; expected how many seeds"),
+        ("seeds = 2", "seeds = \"2\"", "plan.toml:3:9: seeds: `\"2\"` is a text; seeds are numbers, without quotes"),
         ("seeds = 2", "sheds = 2", "plan.toml:3:1: a plan has no field `sheds`; it has extends, title"),
         ("\"goodput_mbps\"", "\"goodput\"", "plan.toml:5:12: metrics: `goodput` is not understood; expected one of goodput_mbps"),
         ("\"reno\"]", "\"rеno\"]", "plan.toml:16:23: flow.0.cc: unknown"),

@@ -250,6 +250,16 @@ fn finish(results: &[Results], folder: &Path) -> Result<()> {
             .filter(|verdict| !verdict.holds)
             .count();
     }
+    // A table of the thesis, say: the terminal has no room for what follows of it.
+    let rows = results.iter().flat_map(|results| &results.rows);
+    let mut references = rows.flat_map(|row| &row.references);
+    if references.any(|(name, _)| name.starts_with("printed.")) {
+        writeln!(
+            io::stdout(),
+            "\nprinted beside measured, with ratios and intervals: petra-lab report {}",
+            folder.display()
+        )?;
+    }
     match failed {
         0 => Ok(()),
         failed => Err(Unmet(failed).into()),

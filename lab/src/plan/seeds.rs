@@ -29,6 +29,10 @@ pub(super) fn seeds(node: &Node) -> Result<Vec<u64>, Fault> {
         },
         _ => Vec::new(),
     };
+    if let Value::Text(text) = &node.value {
+        let message = format!("`\"{text}\"` is a text; seeds are numbers, without quotes");
+        return Err(Fault::at(node.place, message));
+    }
     let distinct: BTreeSet<&u64> = seeds.iter().collect();
     if seeds.is_empty() || seeds.len() > axis::MOST || distinct.len() < seeds.len() {
         return Err(node.unexpected(&format!(
