@@ -49,11 +49,14 @@ pub struct Rtt {
     pub min: Duration,
 }
 
-/// An in-flight packet left.
+/// A packet in flight was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// When it left.
+    /// When the transport gave it out.
     pub now: Time,
+    /// When it leaves: later than `now` where the application holds it for the
+    /// pacer.
+    pub time_sent: Time,
     /// Its size in bytes.
     pub bytes: u64,
     /// Bytes in flight, this packet included.

@@ -4,14 +4,16 @@
 //! the events of [`Controller`], and what the controller then says becomes the
 //! path's window, threshold and rate.
 
+use std::any::TypeId;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 #[cfg(feature = "qlog")]
 use quiche::congestion_control::QlogValue;
 use quiche::congestion_control::{
-    self, Acked, Congestion, CongestionControlOps, EarlyProbes, Options, RttStats,
-    Sent as SentPacket,
+    self, AckedPacket, Congestion, CongestionControlOps, DatagramSizeChanged, EarlyProbes,
+    LossDetection, Options, PacketSent, PacketsAcked, PacketsLost, PersistentCongestion,
+    ProbeTimeout, StartupExitReason,
 };
 
 use super::catalogue::{self, Recipe};
@@ -26,17 +28,10 @@ use super::controller::{Ack, Controller, Loss, Pto, Rtt, Sent, Settings, Spuriou
 /// When the program has registered another controller under one of the names of
 /// [`catalogue::NAMES`] before.
 pub fn register() {
-    static TABLES: [CongestionControlOps; catalogue::NAMES.len()] = [
-        table(|options| named(catalogue::NAMES[0], options)),
-        table(|options| named(catalogue::NAMES[1], options)),
-        table(|options| named(catalogue::NAMES[2], options)),
-        table(|options| named(catalogue::NAMES[3], options)),
-        table(|options| named(catalogue::NAMES[4], options)),
-        table(|options| named(catalogue::NAMES[5], options)),
-    ];
+    static TABLE: CongestionControlOps = table(named);
 
-    for (name, table) in catalogue::names().zip(&TABLES) {
-        congestion_control::register(name, table)
+    for name in catalogue::names() {
+        congestion_control::register(name, &TABLE)
             .unwrap_or_else(|_| panic!("another controller is registered as `{name}`"));
     }
 }
@@ -66,20 +61,23 @@ pub fn select(
 /// The table under which a controller of one's own is registered with
 /// `quiche::congestion_control::register`.
 ///
-/// `parse_options` reads what stands behind the name, and says what is wrong with
-/// it; [`options`] turns a recipe into what it returns.
+/// `parse_options` parses the options behind a name, or returns an error message;
+/// [`options`] makes its result of a recipe.
 ///
 /// ```
 /// # use petra::catalogue::recipe;
 /// # use quiche::congestion_control::{register, CongestionControlOps};
-/// static MINE: CongestionControlOps = petra::table(|options| {
+/// static MINE: CongestionControlOps = petra::table(|_name, options| {
 ///     let recipe = recipe("westwood", options).map_err(|e| e.to_string())?;
 ///     Ok(petra::options(recipe))
 /// });
 /// register("mine", &MINE).unwrap();
 /// ```
-pub const fn table(parse_options: fn(&str) -> Result<Options, String>) -> CongestionControlOps {
+pub const fn table(
+    parse_options: fn(name: &str, options: &str) -> Result<Options, String>,
+) -> CongestionControlOps {
     CongestionControlOps {
+        options_type: || TypeId::of::<Chosen>(),
         parse_options,
         on_init,
         on_packet_sent,
@@ -138,7 +136,7 @@ impl Path {
     /// RFC 9002 section 7.8. quiche's mark says that the application had too
     /// little to send at some time before the packet left, which is also true of
     /// the flight that then filled the window.
-    fn app_limited(&self, packet: &Acked, sent: Time) -> bool {
+    fn app_limited(&self, packet: &AckedPacket, sent: Time) -> bool {
         packet.is_app_limited && self.window_full.is_none_or(|full| full < sent)
     }
 }
@@ -148,14 +146,36 @@ fn path(r: &Congestion) -> &Path {
 }
 
 /// Hands an event to the controller and its answer to quiche.
+///
+/// Slow start that this ends was ended by a loss.
 fn with_path(r: &mut Congestion, event: impl FnOnce(&mut Path)) {
+    with_path_until(r, |_| StartupExitReason::Loss, event);
+}
+
+/// The same. Slow start that this ends was ended for the reason that `exit` gives,
+/// which is told whether the window became smaller.
+fn with_path_until(
+    r: &mut Congestion,
+    exit: fn(reduced: bool) -> StartupExitReason,
+    event: impl FnOnce(&mut Path),
+) {
+    let before = r.congestion_window();
     let path: &mut Path = r.state_mut().expect("on_init has set it");
     event(path);
-    let window = path.controller.window();
+    let window = saturating(path.controller.window());
     let ssthresh = path.controller.ssthresh();
-    r.set_congestion_window(saturating(window));
+    r.set_congestion_window(window);
     if let Some(ssthresh) = ssthresh {
-        r.set_ssthresh(saturating(ssthresh));
+        r.set_ssthresh(saturating(ssthresh), exit(window < before));
+    }
+}
+
+/// The reason for which an ACK ended slow start: an estimate of the bandwidth that
+/// the window has reached, or a standing queue.
+fn exit_by_ack(reduced: bool) -> StartupExitReason {
+    match reduced {
+        true => StartupExitReason::PersistentQueue,
+        false => StartupExitReason::BandwidthPlateau,
     }
 }
 
@@ -180,143 +200,119 @@ fn on_init(r: &mut Congestion) {
     with_path(r, |_| {});
 }
 
-fn on_packet_sent(r: &mut Congestion, sent_bytes: usize, bytes_in_flight: usize, now: Instant) {
-    if sent_bytes == 0 {
+fn on_packet_sent(r: &mut Congestion, event: &PacketSent) {
+    if event.bytes == 0 {
         return;
     }
-    let room = r
-        .congestion_window()
-        .saturating_sub(bytes_in_flight + sent_bytes);
+    let bytes_in_flight = event.bytes_in_flight + event.bytes;
+    let room = r.congestion_window().saturating_sub(bytes_in_flight);
     let full = room < r.max_datagram_size();
     with_path(r, |path| {
         let sent = Sent {
-            now: path.now(now),
-            bytes: sent_bytes as u64,
-            bytes_in_flight: (bytes_in_flight + sent_bytes) as u64,
+            now: path.now(event.now),
+            time_sent: path.time(event.time_sent),
+            bytes: event.bytes as u64,
+            bytes_in_flight: bytes_in_flight as u64,
         };
         if full {
-            path.window_full = Some(sent.now);
+            path.window_full = Some(sent.time_sent);
         }
         path.controller.on_sent(&sent);
     });
 }
 
-fn on_packets_acked(
-    r: &mut Congestion,
-    bytes_in_flight: usize,
-    packets: &mut Vec<Acked>,
-    now: Instant,
-    rtt_stats: &RttStats,
-) {
-    let newest = packets.iter().map(|packet| packet.time_sent).max();
+fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
+    let newest = event.packets().map(|packet| packet.time_sent).max();
     // Packets without a size were not ack-eliciting and never in flight.
-    packets.retain(|packet| packet.size > 0);
-    let bytes: usize = packets.iter().map(|packet| packet.size).sum();
-    let first = packets.iter().min_by_key(|packet| packet.time_sent);
-    let last = packets.iter().max_by_key(|packet| packet.time_sent);
-    if let (Some(newest), Some(first), Some(last)) = (newest, first, last) {
-        with_path(r, |path| {
-            let last_sent = path.time(last.time_sent);
-            let ack = Ack {
-                now: path.now(now),
-                bytes: bytes as u64,
-                first_sent: path.time(first.time_sent),
-                last_sent,
-                newest_sent: path.time(newest),
-                bytes_in_flight: bytes_in_flight.saturating_sub(bytes) as u64,
-                rtt: rtt(rtt_stats).unwrap_or(only_sample(last.rtt)),
-                app_limited: path.app_limited(last, last_sent),
-            };
-            path.controller.on_ack(&ack);
-        });
-    }
-    packets.clear();
+    let in_flight = || event.packets().filter(|packet| packet.bytes > 0);
+    let bytes: usize = in_flight().map(|packet| packet.bytes).sum();
+    let first = in_flight().min_by_key(|packet| packet.time_sent);
+    let last = in_flight().max_by_key(|packet| packet.time_sent);
+    let (Some(newest), Some(first), Some(last)) = (newest, first, last) else {
+        return;
+    };
+    with_path_until(r, exit_by_ack, |path| {
+        let last_sent = path.time(last.time_sent);
+        let only_sample = event.now.saturating_duration_since(last.time_sent);
+        let ack = Ack {
+            now: path.now(event.now),
+            bytes: bytes as u64,
+            first_sent: path.time(first.time_sent),
+            last_sent,
+            newest_sent: path.time(newest),
+            bytes_in_flight: event.bytes_in_flight.saturating_sub(bytes) as u64,
+            rtt: event.rtt().map_or_else(|| self::only_sample(only_sample), rtt),
+            app_limited: path.app_limited(&last, last_sent),
+        };
+        path.controller.on_ack(&ack);
+    });
 }
 
-fn congestion_event(
-    r: &mut Congestion,
-    bytes_in_flight: usize,
-    lost_bytes: usize,
-    largest_lost: &SentPacket,
-    rtt_stats: &RttStats,
-    now: Instant,
-) {
+fn congestion_event(r: &mut Congestion, event: &PacketsLost) {
     with_path(r, |path| {
         let loss = Loss {
-            now: path.now(now),
-            bytes: lost_bytes as u64,
-            last_sent: path.time(largest_lost.time_sent),
-            bytes_in_flight: bytes_in_flight.saturating_sub(lost_bytes) as u64,
-            rtt: rtt(rtt_stats),
+            now: path.now(event.now),
+            bytes: event.bytes as u64,
+            last_sent: path.time(event.time_sent),
+            bytes_in_flight: event.bytes_in_flight.saturating_sub(event.bytes) as u64,
+            rtt: event.rtt().map(rtt),
         };
         path.controller.on_loss(&loss);
     });
 }
 
-fn on_pto(
-    r: &mut Congestion,
-    pto_count: u32,
-    bytes_in_flight: usize,
-    rtt_stats: &RttStats,
-    now: Instant,
-) {
+fn on_pto(r: &mut Congestion, event: &ProbeTimeout) {
     with_path(r, |path| {
         let pto = Pto {
-            now: path.now(now),
-            count: pto_count,
-            bytes_in_flight: bytes_in_flight as u64,
-            rtt: rtt(rtt_stats),
+            now: path.now(event.now),
+            count: event.count,
+            bytes_in_flight: event.bytes_in_flight as u64,
+            rtt: event.rtt().map(rtt),
         };
         path.controller.on_pto(&pto);
     });
 }
 
-fn on_persistent_congestion(r: &mut Congestion, now: Instant) {
+fn on_persistent_congestion(r: &mut Congestion, event: &PersistentCongestion) {
     with_path(r, |path| {
-        let now = path.now(now);
+        let now = path.now(event.now);
         path.controller.on_persistent_congestion(now);
     });
 }
 
-fn on_spurious_loss(r: &mut Congestion, packets: usize, whole_event: bool, now: Instant) {
+fn on_spurious_loss(r: &mut Congestion, event: &congestion_control::SpuriousLoss) {
     with_path(r, |path| {
         let spurious = SpuriousLoss {
-            now: path.now(now),
-            packets: packets as u64,
-            whole_event,
+            now: path.now(event.now),
+            packets: event.packets as u64,
+            whole_event: event.whole_event,
         };
         path.controller.on_spurious_loss(&spurious);
     });
 }
 
-fn on_mtu_change(r: &mut Congestion, max_datagram_size: usize) {
+fn on_mtu_change(r: &mut Congestion, event: &DatagramSizeChanged) {
     with_path(r, |path| {
         path.controller
-            .on_max_datagram_size(max_datagram_size as u64);
+            .on_max_datagram_size(event.max_datagram_size as u64);
     });
 }
 
-fn packet_threshold(r: &Congestion, pto: Duration, rtt_stats: &RttStats) -> Option<u64> {
-    path(r).controller.packet_threshold(&rtt(rtt_stats)?, pto)
+fn packet_threshold(r: &Congestion, state: &LossDetection) -> Option<u64> {
+    let rtt = rtt(state.rtt()?);
+    path(r).controller.packet_threshold(&rtt, state.pto)
 }
 
-fn early_probes(
-    r: &Congestion,
-    pto: Duration,
-    packets_in_flight: usize,
-    rtt_stats: &RttStats,
-) -> Option<EarlyProbes> {
-    let outstanding = packets_in_flight as u64;
+fn early_probes(r: &Congestion, state: &LossDetection) -> Option<EarlyProbes> {
+    let outstanding = state.packets_in_flight as u64;
+    let rtt = rtt(state.rtt()?);
     let probes = path(r)
         .controller
-        .early_probes(&rtt(rtt_stats)?, pto, outstanding)?;
-    Some(EarlyProbes {
-        after: probes.after,
-        packets: probes.packets as usize,
-    })
+        .early_probes(&rtt, state.pto, outstanding)?;
+    Some(EarlyProbes::new(probes.after, probes.packets as usize))
 }
 
-fn pacing_rate(r: &Congestion, _rtt_stats: &RttStats) -> Option<u64> {
+fn pacing_rate(r: &Congestion) -> Option<u64> {
     path(r).controller.pacing_rate()
 }
 
@@ -358,13 +354,13 @@ fn debug_fmt(r: &Congestion, f: &mut std::fmt::Formatter) -> std::fmt::Result {
     write!(f, "{:?} ", path(r).controller.metrics())
 }
 
-fn rtt(stats: &RttStats) -> Option<Rtt> {
-    stats.min_rtt().map(|min| Rtt {
-        latest: stats.latest_rtt(),
-        smoothed: stats.rtt(),
-        variation: stats.rttvar(),
-        min,
-    })
+fn rtt(rtt: congestion_control::Rtt) -> Rtt {
+    Rtt {
+        latest: rtt.latest,
+        smoothed: rtt.smoothed,
+        variation: rtt.variation,
+        min: rtt.min,
+    }
 }
 
 /// The estimator after its first sample (RFC 9002 section 5.3), for an ACK that

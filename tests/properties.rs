@@ -172,6 +172,7 @@ impl Transport {
         *self.sent.entry(self.now).or_default() += bytes;
         let sent = Sent {
             now: self.now,
+            time_sent: self.now,
             bytes,
             bytes_in_flight: self.bytes_in_flight(),
         };

@@ -86,7 +86,7 @@ impl Delivery {
     pub(super) fn on_sent(&mut self, sent: &Sent) {
         if let Some(open) = &mut self.open {
             let alone = sent.bytes_in_flight <= sent.bytes;
-            open.app_limited |= alone && sent.now.saturating_sub(open.end) > self.least;
+            open.app_limited |= alone && sent.time_sent.saturating_sub(open.end) > self.least;
         }
     }
 

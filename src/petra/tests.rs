@@ -407,6 +407,7 @@ mod in_slow_start {
         assert_eq!(petra.window(), 2 * INITIAL);
         petra.on_sent(&Sent {
             now: ms(1_001),
+            time_sent: ms(1_001),
             bytes: DATAGRAM,
             bytes_in_flight: 50_000,
         });

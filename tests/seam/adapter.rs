@@ -108,7 +108,7 @@ impl Controller for Recording {
 }
 
 static RECORDER: CongestionControlOps =
-    petra::table(|_| Ok(petra::options(Arc::new(Recorder::default()))));
+    petra::table(|_, _| Ok(petra::options(Arc::new(Recorder::default()))));
 
 /// A pair whose server has a window of so many datagrams, and what it is told.
 fn pair(datagrams: u64) -> (Pair, Events) {

@@ -140,6 +140,7 @@ fn silence_is_not_the_path() {
     // Nothing in flight for 10 s, then a packet.
     delivery.on_sent(&Sent {
         now: ms(10_160),
+        time_sent: ms(10_160),
         bytes: 1_200,
         bytes_in_flight: 1_200,
     });
@@ -155,6 +156,7 @@ fn a_small_window_that_is_acknowledged_whole_is_not_silence() {
         delivery.on_ack(&ack(now, 2_400), false);
         delivery.on_sent(&Sent {
             now: ms(now),
+            time_sent: ms(now),
             bytes: 1_200,
             bytes_in_flight: 1_200,
         });
