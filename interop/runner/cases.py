@@ -137,7 +137,10 @@ def rebound(seen):
     first = paths(seen)
     if len(first) < 2:
         return "the server saw one path alone"
-    later = list(first.items())[1:]
+    # tshark cannot tell whose a datagram to a new address is when the client's connection ID
+    # is empty, as quic-go's is. To the client, behind the NAT, its address never changed.
+    readable = {d.payload[0]: d for d in filter(trace.from_server, seen.at_client)}
+    later = [(path, d if d.challenge else readable.get(d.payload[0], d)) for path, d in list(first.items())[1:]]
     for path, datagram in later:
         if not datagram.challenge:
             return f"the first packet to {path} has no PATH_CHALLENGE"

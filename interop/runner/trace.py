@@ -15,6 +15,7 @@ FIELDS = {
     "port": "udp.srcport",
     "target_port": "udp.dstport",
     "length": "udp.length",
+    "payload": "udp.payload",
     "form": "quic.header_form",
     "types": "quic.long.packet_type",
     "version": "quic.version",
@@ -36,8 +37,10 @@ Datagram = namedtuple("Datagram", FIELDS)
 
 
 def read(capture, keys):
-    """All datagrams of a capture. `keys`: files with TLS secrets, of either end."""
-    command = ["tshark", "-r", capture, "-d", "udp.port==443,quic", "-Y", "quic", "-T", "fields"]
+    """All datagrams of a capture. `keys`: files with TLS secrets, of either end. Those that
+    an ICMP message quotes, when they came too late for their receiver, are none."""
+    command = ["tshark", "-r", capture, "-d", "udp.port==443,quic", "-T", "fields"]
+    command += ["-Y", "quic and not icmp and not icmpv6"]
     command += ["-E", "occurrence=a", "-E", "aggregator=;", "-E", "separator=/t"]
     for path in keys:
         command += ["-o", f"tls.keylog_file:{path}"]
