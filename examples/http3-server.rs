@@ -196,6 +196,11 @@ impl Server {
                     if header.ty != quiche::Type::Initial || deadline.is_some() {
                         return None;
                     }
+                    // No first datagram of a client's is smaller. Who answers such
+                    // a one serves to multiply somebody else's traffic.
+                    if datagram.len() < quiche::MIN_CLIENT_INITIAL_LEN {
+                        return None;
+                    }
                     if !quiche::version_is_supported(header.version) {
                         let mut out = vec![0; 128];
                         let len = quiche::negotiate_version(&header.scid, &header.dcid, &mut out);

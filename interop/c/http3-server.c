@@ -154,8 +154,8 @@ static void receive_packets(int fd, quiche_config *config, struct sockaddr_in *l
                                token, &token_len) < 0)
             continue;
         struct connection *c = find(dcid, dcid_len);
-        // 1 is an Initial packet.
-        if (!c && type == 1 && quiche_version_is_supported(version))
+        // 1 is an Initial packet. No first datagram of a client's is smaller than that.
+        if (!c && type == 1 && length >= QUICHE_MIN_CLIENT_INITIAL_LEN && quiche_version_is_supported(version))
             c = accept_connection(config, local, &peer);
         if (!c)
             continue;

@@ -1,5 +1,6 @@
 //! The example pair, end to end on 127.0.0.1.
 
+mod addresses;
 mod bad_input;
 mod download;
 mod endings;

@@ -84,6 +84,8 @@ impl Server<'_> {
         let header = Header::from_slice(datagram, ID_LEN).ok()?;
         let number = match self.routes.get(&header.dcid) {
             Some(number) => *number,
+            // No first datagram of a client's is smaller, so it gets no answer.
+            None if datagram.len() < quiche::MIN_CLIENT_INITIAL_LEN => return None,
             None => match self.begin(&header, info, config) {
                 Begun::Connection(number) => number,
                 Begun::Answer(answer) => return Some(answer),

@@ -1,0 +1,124 @@
+//! A server sends little to an address that nobody has shown to be theirs, and goes on when
+//! a client's address changes.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use quiche::MIN_CLIENT_INITIAL_LEN;
+
+use super::harness::Server;
+use super::relay::relay_that_rebinds;
+
+/// A client's socket, and what comes to it.
+struct Socket(UdpSocket);
+
+impl Socket {
+    fn to(server: SocketAddr) -> Socket {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(server).unwrap();
+        let wait = Some(Duration::from_millis(20));
+        socket.set_read_timeout(wait).unwrap();
+        Socket(socket)
+    }
+
+    /// The first datagrams of a connection, as quiche makes them.
+    fn first_flight(&self) -> Vec<Vec<u8>> {
+        let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).unwrap();
+        let protocols = quiche::h3::APPLICATION_PROTOCOL;
+        config.set_application_protos(protocols).unwrap();
+        config.verify_peer(false);
+        let id = quiche::ConnectionId::from_ref(&[7; 16]);
+        let (local, peer) = (self.0.local_addr().unwrap(), self.0.peer_addr().unwrap());
+        let mut quic = quiche::connect(None, &id, local, peer, &mut config).unwrap();
+        let mut packet = [0; 1500];
+        let mut flight = Vec::new();
+        while let Ok((len, _)) = quic.send(&mut packet) {
+            flight.push(packet[..len].to_vec());
+        }
+        flight
+    }
+
+    /// What arrives within a time.
+    fn received(&self, within: Duration) -> Vec<Vec<u8>> {
+        let end = Instant::now() + within;
+        let mut packet = [0; 65_536];
+        let mut datagrams = Vec::new();
+        while Instant::now() < end {
+            if let Ok(len) = self.0.recv(&mut packet) {
+                datagrams.push(packet[..len].to_vec());
+            }
+        }
+        datagrams
+    }
+}
+
+/// An Initial packet of a version that nobody has.
+fn of_unknown_version(len: usize) -> Vec<u8> {
+    let mut datagram = vec![0; len];
+    datagram[..8].copy_from_slice(&[0xc0, 0xfa, 0xfa, 0xfa, 0xfa, 8, 1, 2]);
+    datagram
+}
+
+#[test]
+fn version_negotiation_is_for_datagrams_that_could_begin_a_connection() {
+    let server = Server::start(&[]);
+    let socket = Socket::to(server.address);
+    socket
+        .0
+        .send(&of_unknown_version(MIN_CLIENT_INITIAL_LEN - 1))
+        .unwrap();
+    let none: Vec<Vec<u8>> = Vec::new();
+    assert_eq!(socket.received(Duration::from_millis(300)), none);
+    socket
+        .0
+        .send(&of_unknown_version(MIN_CLIENT_INITIAL_LEN))
+        .unwrap();
+    let answers = socket.received(Duration::from_millis(300));
+    assert_eq!(answers.len(), 1);
+    // A long header with version 0.
+    assert_eq!(answers[0][0] & 0x80, 0x80);
+    assert_eq!(answers[0][1..5], [0; 4]);
+}
+
+#[test]
+fn initial_packets_in_small_datagrams_are_not_answered() {
+    let server = Server::start(&[]);
+    let socket = Socket::to(server.address);
+    let flight = socket.first_flight();
+    // What is cut off the last one is padding, so the packet in it is whole.
+    let last = flight.last().unwrap();
+    socket.0.send(&last[..MIN_CLIENT_INITIAL_LEN - 1]).unwrap();
+    let none: Vec<Vec<u8>> = Vec::new();
+    assert_eq!(socket.received(Duration::from_millis(300)), none);
+    for datagram in &flight {
+        socket.0.send(datagram).unwrap();
+    }
+    assert!(!socket.received(Duration::from_millis(300)).is_empty());
+}
+
+#[test]
+fn a_client_that_falls_silent_gets_three_times_what_it_sent() {
+    let server = Server::start(&[]);
+    let socket = Socket::to(server.address);
+    let flight = socket.first_flight();
+    for datagram in &flight {
+        socket.0.send(datagram).unwrap();
+    }
+    let sent: usize = flight.iter().map(Vec::len).sum();
+    // Probes leave 1, 3 and 7 s after the beginning.
+    let received = socket.received(Duration::from_secs(8));
+    let received: usize = received.iter().map(Vec::len).sum();
+    assert!(received > 0);
+    assert!(received <= 3 * sent, "{received} bytes for {sent}");
+}
+
+#[test]
+fn a_download_survives_a_nat_that_forgets_its_binding() {
+    for cc in ["petra", "cubic", "bbr2"] {
+        let mut server = Server::start(&["--max-pacing-rate", "20", "--cc", cc]);
+        server.address = relay_that_rebinds(server.address, Duration::from_millis(20), 500);
+        let summary = server.download("/bytes/3000000", &["--time-limit", "25s"]);
+        assert_eq!(summary["bytes"], 3_000_000, "{cc}");
+        assert_eq!(summary["complete"], true, "{cc}");
+    }
+}
