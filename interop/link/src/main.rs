@@ -218,6 +218,7 @@ impl Way {
             content: packet.to_vec(),
             flow: 0,
         };
+        self.tally.enter(now);
         self.channel.enter(now, parcel);
         self.decide();
         Ok(())

@@ -1,9 +1,14 @@
 //! What a direction has carried, in figures.
 
+use std::collections::VecDeque;
+
 use petra_lab::sim::{Fate, Nanos};
 use serde::Serialize;
 
-/// Counts packets as their fate is decided.
+/// The spans of time in which packets count as one burst.
+const SPANS: [Nanos; 2] = [100_000, 1_000_000];
+
+/// Counts packets as they enter, and as their fate is decided.
 #[derive(Default)]
 pub(crate) struct Tally {
     packets: u64,
@@ -11,6 +16,16 @@ pub(crate) struct Tally {
     overflowed: u64,
     lost: u64,
     waits: Vec<Nanos>,
+    bursts: [Bursts; 2],
+}
+
+/// How many packets enter together.
+#[derive(Default)]
+struct Bursts {
+    /// When those entered that are still within the span.
+    recent: VecDeque<Nanos>,
+    /// For each packet, how many entered within the span that ends with it.
+    lengths: Vec<usize>,
 }
 
 /// The figures.
@@ -26,9 +41,40 @@ pub(crate) struct Report {
     /// Time in the queue, in milliseconds: mean and 95th percentile.
     queue_ms: f64,
     queue_ms_p95: f64,
+    /// Packets that entered within 100 us: the most, and the 95th percentile over packets.
+    burst_100us: usize,
+    burst_100us_p95: usize,
+    /// The same within 1 ms.
+    burst_1ms: usize,
+    burst_1ms_p95: usize,
+}
+
+impl Bursts {
+    fn count(&mut self, now: Nanos, span: Nanos) {
+        self.recent.push_back(now);
+        while self.recent.front().is_some_and(|at| at + span < now) {
+            self.recent.pop_front();
+        }
+        self.lengths.push(self.recent.len());
+    }
+
+    /// The longest, and the 95th percentile.
+    fn report(&mut self) -> (usize, usize) {
+        self.lengths.sort_unstable();
+        let at = self.lengths.len() * 95 / 100;
+        let of = |length: Option<&usize>| length.copied().unwrap_or(0);
+        (of(self.lengths.last()), of(self.lengths.get(at)))
+    }
 }
 
 impl Tally {
+    /// A packet enters.
+    pub(crate) fn enter(&mut self, now: Nanos) {
+        for (bursts, span) in self.bursts.iter_mut().zip(SPANS) {
+            bursts.count(now, span);
+        }
+    }
+
     pub(crate) fn count(&mut self, bytes: usize, fate: Fate) {
         self.packets += 1;
         self.bytes += bytes as u64;
@@ -52,6 +98,7 @@ impl Tally {
         let ms = |nanos: Nanos| nanos as f64 / 1e6;
         let (count, sum) = (self.waits.len(), self.waits.iter().sum::<Nanos>());
         let p95 = self.waits.get(count * 95 / 100).copied().unwrap_or(0);
+        let [short, long] = self.bursts.each_mut().map(Bursts::report);
         Report {
             packets: self.packets,
             bytes: self.bytes,
@@ -59,6 +106,25 @@ impl Tally {
             lost: self.lost,
             queue_ms: ms(sum) / count.max(1) as f64,
             queue_ms_p95: ms(p95),
+            burst_100us: short.0,
+            burst_100us_p95: short.1,
+            burst_1ms: long.0,
+            burst_1ms_p95: long.1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_what_enters_within_its_span() {
+        let mut tally = Tally::default();
+        for at in [0, 50_000, 100_000, 250_000, 5_000_000] {
+            tally.enter(at);
+        }
+        let report = tally.report();
+        assert_eq!((report.burst_100us, report.burst_1ms), (3, 4));
     }
 }
