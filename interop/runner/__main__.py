@@ -9,6 +9,7 @@ from pathlib import Path
 
 import contract
 import matrix
+import pacing
 import place
 from cases import CASES
 from peers import Peers
@@ -17,6 +18,7 @@ from peers import Peers
 def arguments():
     parser = argparse.ArgumentParser(prog="interop/run", description="PETRA against other people's stacks")
     parser.add_argument("--target", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--profile", default="debug", help=argparse.SUPPRESS)
     both = argparse.ArgumentParser(add_help=False)
     both.add_argument("-o", "--output", type=Path, default=Path("results/interop"),
                       help="a folder for what the runs leave; that of the command in it must be new "
@@ -34,6 +36,18 @@ def arguments():
     other.add_argument("--seeds", type=int, default=1, help="runs of each cell where we send")
     other.add_argument("--size", type=int, default=4_000_000, help="bytes of the body")
     other.add_argument("--require-all", action="store_true", help="fail when a peer is missing")
+    third = commands.add_parser("pacing", parents=[both],
+                                help="bursts and queue at a bottleneck, with tokio-quiche")
+    third.add_argument("--server", action="append", choices=list(pacing.SERVERS),
+                       help="repeatable; all if not given")
+    third.add_argument("--build", action="append", default=[], metavar="NAME=PATH",
+                       help="another build of interop/tokio-quiche; repeatable")
+    third.add_argument("--link", action="append", choices=list(pacing.LINKS),
+                       help="repeatable; all if not given")
+    third.add_argument("--cc", action="append", help="repeatable; petra if not given")
+    third.add_argument("--seeds", type=int, default=3, help="runs of each")
+    third.add_argument("--seconds", type=float, default=4,
+                       help="how long a transfer takes at the link's rate")
     options = parser.parse_args()
     options.cc = options.cc or ["petra"]
     return options
@@ -89,8 +103,9 @@ def main():
         sys.exit(f"interop: error: {out} exists; remove it, or name another folder with --output")
     out.mkdir(parents=True)
     place.build()
-    peers = Peers(options.target.resolve())
-    good, lines = {"contract": run_contract, "matrix": run_matrix}[options.command](options, peers, out)
+    peers = Peers(options.target.resolve(), options.profile)
+    run = {"contract": run_contract, "matrix": run_matrix, "pacing": pacing.pacing}[options.command]
+    good, lines = run(options, peers, out)
     text = "\n".join(lines)
     (out / f"{options.command}.md").write_text(text + "\n")
     print("\n" + text)

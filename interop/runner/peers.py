@@ -14,8 +14,8 @@ OUT = "/downloads/body"
 class Peers:
     """What `interop/peers/install` has left in `target`, and our own pair."""
 
-    def __init__(self, target):
-        self.programs = Path(target) / "debug"
+    def __init__(self, target, profile="debug"):
+        self.programs = Path(target) / profile
         self.examples = self.programs / "examples"
         self.installed = Path(target) / "interop"
         self.python = self.installed / "python/bin/python"
@@ -23,6 +23,7 @@ class Peers:
         self.aioquic = self.installed / "aioquic/examples"
         self.quic_go = self.installed / "quic-go"
         self.quinn = self.installed / "quinn/debug/quinn-peer"
+        self.tokio_quiche = Path(target) / "tokio-quiche" / profile / "petra-on-tokio-quiche"
 
     # The interop runner's contract: commands by the environment they run in.
 

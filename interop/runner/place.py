@@ -87,6 +87,11 @@ class Process:
             time.sleep(0.05)
         return False
 
+    def seconds(self):
+        """The processor time that it has taken so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def stop(self):
         """Ends it and all that it has started, kindly first."""
         for sign in (signal.SIGTERM, signal.SIGKILL):
@@ -106,13 +111,16 @@ class Process:
 
 
 class Link:
-    """The link between the namespaces, for one run. `report` has what it carried."""
+    """The link between the namespaces, for one run. `report` has what it carried. Captures
+    are for those who name a folder."""
 
-    def __init__(self, program, options, captures):
-        captures.mkdir(parents=True, exist_ok=True)
+    def __init__(self, program, options, captures=None):
+        if captures:
+            captures.mkdir(parents=True, exist_ok=True)
+            options = ["--captures", captures, *options]
         self.report = None
         self.process = subprocess.Popen(
-            [*first("link"), program, "--captures", captures, *options],
+            [*first("link"), program, *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -26,6 +26,14 @@ struct Args {
     #[arg(long, default_value = "petra")]
     cc: String,
 
+    /// Send as soon as the window allows, which is tokio-quiche's default.
+    #[arg(long)]
+    no_pacing: bool,
+
+    /// A folder for a qlog of each connection.
+    #[arg(long)]
+    qlog: Option<String>,
+
     /// The certificate chain, in PEM.
     #[arg(long)]
     cert: String,
@@ -44,6 +52,8 @@ async fn main() -> anyhow::Result<()> {
 
     let mut settings = QuicSettings::default();
     settings.cc_algorithm = args.cc;
+    settings.enable_pacing = !args.no_pacing;
+    settings.qlog_dir = args.qlog;
 
     let certificate = TlsCertificatePaths {
         cert: &args.cert,
