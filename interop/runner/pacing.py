@@ -20,6 +20,8 @@ LINKS = {
     "100-0.25bdp": (100_000_000, ["--delay", "10ms", "--queue", "0.25bdp"]),
     # ACKs arrive every 10 ms, all together, as behind a radio that has a schedule.
     "20-ack-grid": (20_000_000, ["--delay", "20ms", "--queue", "1bdp", "--up-grid", "10ms"]),
+    # For 3 s nothing passes.
+    "20-blackhole": (20_000_000, ["--delay", "20ms", "--queue", "1bdp", "--blackhole", "1s+3s"]),
 }
 # Name: the program, whether quiche is asked to pace, and whether send times are kept.
 SERVERS = {

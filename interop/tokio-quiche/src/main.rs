@@ -1,7 +1,8 @@
 //! An HTTP/3 server on tokio-quiche that sends with PETRA.
 //!
-//! What makes it do so are two lines of `Cargo.toml`, and two here: registering
-//! the controllers, and naming one. The rest is what any tokio-quiche server does.
+//! What makes it do so are two lines of `Cargo.toml`, and three here: registering
+//! the controllers, naming one, and having quiche pace. The rest is what any
+//! tokio-quiche server does.
 //! It answers every request for `/bytes/<n>` with n bytes.
 
 use std::net::SocketAddr;
