@@ -1,0 +1,112 @@
+//! How the cost of what is delivered grows with what is in flight:
+//! `cargo bench -p petra-lab --bench in_flight`.
+//!
+//! CPU time of one thread, everything counted, per megabit of the body, from 30 Mbit/s to
+//! 1 Gbit/s, without and with loss. The ratios are to the first line: a cost that does not
+//! depend on what is in flight leaves them at one. Arguments are controllers; none stands
+//! for `petra`.
+
+use std::time::Duration;
+
+use petra_lab::link::{Direction, Link};
+use petra_lab::scenario::{Flow, Scenario};
+use petra_lab::sim::run;
+
+/// Each measurement takes the best of so many, in turns: what else the machine does makes
+/// it slower and never faster.
+const RUNS: usize = 3;
+
+/// Mbit/s.
+const RATES: [u64; 4] = [30, 100, 300, 1000];
+
+const LOSSES: [f64; 2] = [0.0, 0.005];
+
+fn main() {
+    // Cargo adds `--bench`.
+    let arguments = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with("--"));
+    let mut controllers: Vec<String> = arguments.collect();
+    if controllers.is_empty() {
+        controllers.push("petra".to_owned());
+    }
+    println!(
+        "{:<14} {:>6} {:>7} {:>8} {:>7} {:>11} {:>6}",
+        "controller", "Mbit/s", "loss %", "CPU s", "Mbit", "CPU us/Mbit", "ratio"
+    );
+    for cc in &controllers {
+        let cases: Vec<(u64, f64)> = LOSSES
+            .iter()
+            .flat_map(|loss| RATES.map(|rate| (rate, *loss)))
+            .collect();
+        let mut best = vec![Measurement::WORST; cases.len()];
+        for _ in 0..RUNS {
+            for (best, (rate, loss)) in best.iter_mut().zip(&cases) {
+                let taken = Measurement::take(cc, *rate, *loss);
+                if taken.cpu < best.cpu {
+                    *best = taken;
+                }
+            }
+        }
+        for ((rate, loss), taken) in cases.iter().zip(&best) {
+            println!(
+                "{cc:<14} {rate:>6} {:>7} {:>8.2} {:>7.0} {:>11.0} {:>6.2}",
+                loss * 100.0,
+                taken.cpu,
+                taken.megabits,
+                taken.cost() * 1e6,
+                taken.cost() / best[0].cost()
+            );
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Measurement {
+    /// CPU seconds.
+    cpu: f64,
+    /// Of the body.
+    megabits: f64,
+}
+
+impl Measurement {
+    const WORST: Self = Self {
+        cpu: f64::INFINITY,
+        megabits: 0.0,
+    };
+
+    /// One flow for 6 s over a link of 45 ms each way with a queue of one BDP.
+    fn take(cc: &str, rate: u64, loss: f64) -> Self {
+        let link = Link::symmetric(Direction {
+            rate: Some(rate * 1_000_000),
+            delay: Duration::from_millis(45),
+            loss,
+            ..Direction::default()
+        });
+        let scenario = Scenario {
+            duration: Duration::from_secs(6),
+            ..Scenario::new(link, vec![Flow::new(cc)])
+        };
+        let start = cpu_time();
+        let report = run(&scenario).expect("the scenario runs");
+        let cpu = cpu_time() - start;
+        let flow = &report.flows[0];
+        assert_eq!(flow.failure, None);
+        Self {
+            cpu,
+            megabits: flow.body_bytes as f64 * 8.0 / 1e6,
+        }
+    }
+
+    /// CPU seconds per megabit.
+    fn cost(&self) -> f64 {
+        self.cpu / self.megabits
+    }
+}
+
+/// CPU seconds of this thread, which are never virtual.
+fn cpu_time() -> f64 {
+    let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_THREAD_CPUTIME_ID);
+    let time = time.expect("a thread has a clock");
+    time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9
+}
