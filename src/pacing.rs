@@ -23,8 +23,13 @@ const SLOW_START_GAIN: f64 = 2.0;
 /// RFC 9002 section 7.7, `N x congestion_window / smoothed_rtt`, in bytes per
 /// second and never zero. `None` before the first round-trip sample: what leaves
 /// then is bounded by the initial window.
+///
+/// A sample below the smoothed RTT takes its place. Where a queue has drained, the
+/// smoothed RTT still has it for many ACKs, and a small window would leave at a
+/// fraction of a window per round trip.
 pub(crate) fn rate(window: &Window, rtt: Option<&Rtt>, gain: f64) -> Option<u64> {
-    let smoothed = rtt?.smoothed.as_secs_f64().max(1e-9);
+    let rtt = rtt?;
+    let round_trip = rtt.smoothed.min(rtt.latest).as_secs_f64().max(1e-9);
     let far_below = window
         .ssthresh()
         .is_none_or(|ssthresh| window.bytes() < ssthresh / 2.0);
@@ -33,7 +38,7 @@ pub(crate) fn rate(window: &Window, rtt: Option<&Rtt>, gain: f64) -> Option<u64>
     } else {
         gain
     };
-    Some(((gain * window.bytes() / smoothed) as u64).max(1))
+    Some(((gain * window.bytes() / round_trip) as u64).max(1))
 }
 
 #[cfg(test)]
@@ -54,19 +59,28 @@ mod tests {
         let mut window = Window::new(settings());
         window.set_ssthresh(12_000.0);
         // 1.25 x 12 000 / 0.1
-        assert_eq!(rate(&window, Some(&rtt(90, 100)), 1.25), Some(150_000));
+        assert_eq!(rate(&window, Some(&rtt(100, 100)), 1.25), Some(150_000));
+    }
+
+    #[test]
+    fn a_shorter_sample_takes_the_place_of_the_smoothed_rtt() {
+        let mut window = Window::new(settings());
+        window.set_ssthresh(12_000.0);
+        // 1.25 x 12 000 / 0.05
+        assert_eq!(rate(&window, Some(&rtt(50, 100)), 1.25), Some(300_000));
+        assert_eq!(rate(&window, Some(&rtt(200, 100)), 1.25), Some(150_000));
     }
 
     #[test]
     fn far_below_ssthresh_it_is_twice_that_at_least() {
         let mut window = Window::new(settings());
         // 2 x 12 000 / 0.1
-        assert_eq!(rate(&window, Some(&rtt(90, 100)), 1.25), Some(240_000));
-        assert_eq!(rate(&window, Some(&rtt(90, 100)), 3.0), Some(360_000));
+        assert_eq!(rate(&window, Some(&rtt(100, 100)), 1.25), Some(240_000));
+        assert_eq!(rate(&window, Some(&rtt(100, 100)), 3.0), Some(360_000));
         window.set_ssthresh(24_000.0);
-        assert_eq!(rate(&window, Some(&rtt(90, 100)), 1.25), Some(150_000));
+        assert_eq!(rate(&window, Some(&rtt(100, 100)), 1.25), Some(150_000));
         window.set_ssthresh(24_001.0);
-        assert_eq!(rate(&window, Some(&rtt(90, 100)), 1.25), Some(240_000));
+        assert_eq!(rate(&window, Some(&rtt(100, 100)), 1.25), Some(240_000));
     }
 
     #[test]
@@ -77,6 +91,7 @@ mod tests {
         });
         let mut slow = rtt(90, 90);
         slow.smoothed = Duration::MAX;
+        slow.latest = Duration::MAX;
         assert_eq!(rate(&window, Some(&slow), 1.0), Some(1));
         slow.smoothed = Duration::ZERO;
         assert!(rate(&window, Some(&slow), 4.0).is_some());

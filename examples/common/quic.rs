@@ -128,6 +128,8 @@ impl Transport {
         config.set_initial_max_streams_bidi(256);
         config.set_initial_max_streams_uni(16);
         config.set_disable_active_migration(true);
+        // A NAT can give the client another address before the last is given up.
+        config.set_active_connection_id_limit(4);
         if self.keylog.is_some() {
             config.log_keys();
         }

@@ -198,7 +198,8 @@ pub enum Pacing {
     /// It asks for the release time before it makes the next packet.
     #[default]
     Release,
-    /// It makes packets at once and holds each until `SendInfo::at`.
+    /// It makes packets up to 10 ms ahead and holds each until `SendInfo::at`; what
+    /// quiche paces by itself waits longer in quiche.
     Hold,
     /// Pacing is off in quiche's configuration.
     Off,

@@ -125,7 +125,7 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
         ("seeds = 2", "seeds = \"2\"", "plan.toml:3:9: seeds: `\"2\"` is a text; seeds are numbers, without quotes"),
         ("seeds = 2", "sheds = 2", "plan.toml:3:1: a plan has no field `sheds`; it has extends, title"),
         ("\"goodput_mbps\"", "\"goodput\"", "plan.toml:5:12: metrics: `goodput` is not understood; expected one of goodput_mbps"),
-        ("\"reno\"]", "\"rеno\"]", "plan.toml:16:23: flow.0.cc: unknown"),
+        ("\"reno\"]", "\"rеno\"]", "plan.toml:16:23: flow.0.cc: congestion control algorithm: unknown"),
         ("\"reno\"]", "\"petra\"]", "plan.toml:16:23: sweep.flow.cc: `petra` stands twice"),
         ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"link.rate\" = { from = \"1mbit\", to = \"2kbit\", steps = 3 }", "plan.toml:16:38: sweep.link.rate: from `1mbit` to `2kbit` is not understood; expected the same unit twice"),
         ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"flow.1.cc\" = [\"petra\"]", "plan.toml:16:1: flow.1.cc: there is no number 1; they count from 0, and there are 1"),

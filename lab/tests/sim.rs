@@ -85,7 +85,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_others() {
 
 /// SHA-256 of the qlogs of the run below. It changes with whatever changes the packets or
 /// what is logged of them; not with the machine.
-const QLOGS: &str = "6deed10f0095e1dd17bf36274233045a7e4a795d5d3cb606fbe28a7cbd04a1a1";
+const QLOGS: &str = "2d27e9df4ed09d22a6fef96fb7cdc36a49682a7e9784d48e4645bdf26131ae35";
 
 #[test]
 fn the_bytes_are_those_of_every_machine() {
@@ -215,6 +215,21 @@ fn pacing_is_what_keeps_bbr2_from_bursts() {
     };
     let (paced, unpaced) = (queue(Pacing::Release), queue(Pacing::Off));
     assert!(paced < unpaced, "{paced} {unpaced}");
+}
+
+#[test]
+fn packets_that_are_held_measure_the_same_path() {
+    let flow = |pacing| {
+        only_flow(&Scenario {
+            pacing,
+            ..scenario(lossy(), &["petra"])
+        })
+    };
+    let (waits, holds) = (flow(Pacing::Release), flow(Pacing::Hold));
+    let rtt = |flow: &FlowReport| flow.mean_rtt.unwrap() - flow.queue.unwrap().mean;
+    let difference = rtt(&waits) - rtt(&holds);
+    assert!(difference.abs() < 1.0, "{difference}");
+    assert!(holds.goodput > 0.95 * waits.goodput, "{}", holds.goodput);
 }
 
 #[test]

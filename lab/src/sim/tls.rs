@@ -1,5 +1,7 @@
 //! The configuration of both ends, with one fixed identity for every server.
 
+use std::time::Duration;
+
 use anyhow::{Context, Error, Result};
 use boring::error::ErrorStack;
 use boring::pkey::PKey;
@@ -24,6 +26,9 @@ pub(super) const CLIENT_DATAGRAM: usize = 1350;
 /// The server's name, in its certificate and in requests.
 pub(super) const SERVER_NAME: &str = "petra-lab";
 
+/// Time that a server which holds packets is given them ahead.
+const HORIZON: Duration = Duration::from_millis(10);
+
 /// Milliseconds without a packet after which a connection is given up.
 const IDLE_TIMEOUT: u64 = 30_000;
 
@@ -35,6 +40,9 @@ pub(super) fn server(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<qu
     let mut config = config(tls, scenario, flow, path)?;
     config.set_max_send_udp_payload_size(scenario.max_datagram_size);
     config.enable_pacing(scenario.pacing != Pacing::Off);
+    if scenario.pacing == Pacing::Hold {
+        config.set_pacing_horizon(HORIZON);
+    }
     let cc = &flow.cc;
     quiche::congestion_control::check(cc).map_err(Error::msg)?;
     config.set_cc_algorithm_name(cc)?;
