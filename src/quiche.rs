@@ -233,7 +233,7 @@ fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
     };
     with_path_until(r, exit_by_ack, |path| {
         let last_sent = path.time(last.time_sent);
-        let only_sample = event.now.saturating_duration_since(last.time_sent);
+        let since_sent = event.now.saturating_duration_since(last.time_sent);
         let ack = Ack {
             now: path.now(event.now),
             bytes: bytes as u64,
@@ -241,7 +241,7 @@ fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
             last_sent,
             newest_sent: path.time(newest),
             bytes_in_flight: event.bytes_in_flight.saturating_sub(bytes) as u64,
-            rtt: event.rtt().map_or_else(|| self::only_sample(only_sample), rtt),
+            rtt: event.rtt().map_or_else(|| only_sample(since_sent), rtt),
             app_limited: path.app_limited(&last, last_sent),
         };
         path.controller.on_ack(&ack);

@@ -68,7 +68,10 @@ fn what_is_wrong_is_said() {
         ("nonesuch", "petra-thesis"),
         ("petra:alpha=7", "alpha"),
         ("petra:nonesuch=1", "faster_start"),
-        ("cubic:fast=1", "cubic: unexpected options (got `fast=1`); expected none"),
+        (
+            "cubic:fast=1",
+            "cubic: unexpected options (got `fast=1`); expected none",
+        ),
     ] {
         assert_eq!(
             server.set_cc_algorithm_name(name),
