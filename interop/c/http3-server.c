@@ -2,7 +2,9 @@
 //
 // An HTTP/3 server in C, on quiche's C API, after the manner of quiche's own example
 // http3-server.c: it answers every GET of /bytes/<n> with n bytes. The controller is
-// chosen by name; the two calls for it are marked. One thread, poll(2), no pacing.
+// chosen by name; the two calls for it are marked. `aimd`, in aimd.c, is a controller of this
+// program's own. When a connection ends, its window, pacing rate and RTT are printed. One thread,
+// poll(2); quiche does the pacing.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,11 +35,15 @@ struct response {
     bool open;
 };
 
+int aimd_register(void);
+
 struct connection {
     uint8_t id[ID_LEN];
     quiche_conn *quic;
     quiche_h3_conn *http;
     struct response responses[RESPONSES];
+    quiche_path_stats stats;
+    size_t most_in_flight;
 };
 
 static struct connection connections[CONNECTIONS];
@@ -137,6 +143,9 @@ static void send_packets(int fd, struct connection *c) {
     while ((length = quiche_conn_send(c->quic, out, sizeof out, &info)) > 0)
         // What the kernel has no room for is a packet lost.
         sendto(fd, out, length, 0, (struct sockaddr *)&info.to, info.to_len);
+    quiche_conn_path_stats(c->quic, 0, &c->stats);
+    if (c->stats.bytes_in_flight > c->most_in_flight)
+        c->most_in_flight = c->stats.bytes_in_flight;
 }
 
 static void receive_packets(int fd, quiche_config *config, struct sockaddr_in *local) {
@@ -169,6 +178,8 @@ int main(int argc, char **argv) {
         fail("expected ADDRESS PORT CERT KEY CONTROLLER");
 
     petra_register(); // one
+    if (aimd_register() != 0)
+        fail("aimd is not registered");
     quiche_config *config = quiche_config_new(QUICHE_PROTOCOL_VERSION);
     if (quiche_config_set_cc_algorithm_name(config, argv[5]) != 0) // two
         fail("there is no such controller, or not with these options");
@@ -185,7 +196,6 @@ int main(int argc, char **argv) {
     quiche_config_set_initial_max_stream_data_uni(config, 1 << 16);
     quiche_config_set_initial_max_streams_bidi(config, RESPONSES);
     quiche_config_set_initial_max_streams_uni(config, 16);
-    quiche_config_enable_pacing(config, false);
 
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
     struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[2]))};
@@ -215,6 +225,9 @@ int main(int argc, char **argv) {
             serve(c);
             send_packets(fd, c);
             if (quiche_conn_is_closed(c->quic)) {
+                printf("window %zu, at most %zu in flight, pacing rate %" PRIu64 ", rtt %" PRIu64 "\n",
+                       c->stats.cwnd, c->most_in_flight, c->stats.pacing_rate, c->stats.rtt);
+                fflush(stdout);
                 if (c->http)
                     quiche_h3_conn_free(c->http);
                 quiche_conn_free(c->quic);
