@@ -73,6 +73,8 @@ pub fn select(
 /// });
 /// register("mine", &MINE).unwrap();
 /// ```
+// A hook that quiche gains has its default here.
+#[allow(clippy::needless_update)]
 pub const fn table(
     parse_options: fn(name: &str, options: &str) -> Result<Options, String>,
 ) -> CongestionControlOps {
