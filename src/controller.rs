@@ -52,10 +52,10 @@ pub struct Rtt {
 /// A packet in flight was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// When the transport gave it out.
+    /// The time at which the transport gave it out.
     pub now: Time,
-    /// When it leaves: later than `now` where the application holds it for the
-    /// pacer.
+    /// The time at which it leaves: later than `now` where the application holds it
+    /// for the pacer.
     pub time_sent: Time,
     /// Its size in bytes.
     pub bytes: u64,
