@@ -58,7 +58,7 @@ impl<'a> Engine<'a> {
             world: World {
                 clock,
                 now: 0,
-                agenda: Agenda::new(),
+                agenda: Agenda::new(path.lanes()),
                 path,
                 packets: Pool::new(scenario.max_datagram_size.max(tls::CLIENT_DATAGRAM)),
                 meters: scenario.flows.iter().map(|_| Meter::default()).collect(),

@@ -81,8 +81,13 @@ impl Path {
         })
     }
 
+    /// The number of directions of all links.
+    pub(super) fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
     pub(super) fn lane(&mut self, hop: Hop) -> &mut Lane {
-        &mut self.lanes[hop.0 as usize]
+        &mut self.lanes[hop.index()]
     }
 
     /// The ways of the data, link by link.
@@ -128,6 +133,11 @@ impl Hop {
             Way::Down => Hop(2 * link),
             Way::Up => Hop(2 * link + 1),
         }
+    }
+
+    /// Its number, below [`Path::lanes`].
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
     }
 }
 

@@ -270,12 +270,12 @@ impl World<'_> {
             match self.path.onward(hop, from) {
                 Onward::Hop(next) => {
                     let pass = Event::Pass(next, Cargo::Datagram(from, packet));
-                    self.agenda.add(at, pass);
+                    self.agenda.add_to(hop.index(), at, pass);
                     return;
                 }
                 Onward::End(delay) => {
                     let arrive = Event::At(from.peer(), Happening::Arrive(packet));
-                    self.agenda.add(at + delay, arrive);
+                    self.agenda.add_to(hop.index(), at + delay, arrive);
                 }
             }
         } else {
