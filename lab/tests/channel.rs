@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use petra_lab::entropy::generator;
-use petra_lab::link::RateStep;
-use petra_lab::link::{Aggregate, Aqm, Direction, GilbertElliott, Handover, Lte, Outage, Queue};
+use petra_lab::link::{
+    Aggregate, Aqm, Direction, GilbertElliott, Handover, Lte, Outage, Queue, Step,
+};
 use petra_lab::sim::{Channel, Fate, Nanos, Parcel};
 use proptest::prelude::*;
 use rand_pcg::rand_core::Rng;
@@ -121,9 +122,10 @@ fn a_rate_that_is_said_in_another_way_is_the_same_rate() {
         ..wide()
     };
     let in_steps = Direction {
-        steps: vec![RateStep {
+        steps: vec![Step {
             at: Duration::from_secs(5),
-            rate: 8_000_000,
+            rate: Some(8_000_000),
+            ..Step::default()
         }],
         ..small.clone()
     };
@@ -302,7 +304,11 @@ fn capacity() -> impl Strategy<Value = Direction> {
         ..Direction::default()
     });
     let steps = (rate.clone(), rate.clone(), millis(1..900)).prop_map(|(first, then, at)| {
-        let steps = vec![RateStep { at, rate: then }];
+        let steps = vec![Step {
+            at,
+            rate: Some(then),
+            ..Step::default()
+        }];
         Direction {
             rate: Some(first),
             steps,

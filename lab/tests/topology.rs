@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use petra_lab::link::{goodput_limit, Direction, Link, Outage, Queue, RateStep};
+use petra_lab::link::{goodput_limit, Direction, Link, Outage, Queue, Step};
 use petra_lab::scenario::{CrossTraffic, Flow, Scenario, Traffic, Way, Web};
 use petra_lab::sim::{run, FlowReport, Report};
 
@@ -247,9 +247,10 @@ fn web_like_flows_get_their_objects_one_after_the_other() {
 fn goodput_follows_a_rate_that_steps_and_stands() {
     let stepped = Direction {
         rate: Some(10_000_000),
-        steps: vec![RateStep {
+        steps: vec![Step {
             at: secs(10),
-            rate: 2_000_000,
+            rate: Some(2_000_000),
+            ..Step::default()
         }],
         outages: vec![Outage {
             at: secs(4),

@@ -8,60 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{self, Options, Rate, Share, Text, Time};
 
-/// From a time on the bottleneck has another rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RateStep {
-    /// Since the beginning.
-    #[serde(with = "Text::<Time>")]
-    pub at: Duration,
-    /// Bits per second.
-    #[serde(with = "Text::<Rate>")]
-    pub rate: u64,
-}
-
-impl FromStr for RateStep {
-    type Err = String;
-
-    /// `20s=2mbit`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (at, rate) = text
-            .split_once('=')
-            .ok_or_else(|| format!("`{text}` is no step of the rate, such as 20s=2mbit"))?;
-        Ok(RateStep {
-            at: units::parse_duration(at)?,
-            rate: units::parse_rate(rate)?,
-        })
-    }
-}
-
-/// The bottleneck stands for a while; packets wait.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Outage {
-    /// Since the beginning.
-    #[serde(with = "Text::<Time>")]
-    pub at: Duration,
-    /// For how long.
-    #[serde(with = "Text::<Time>")]
-    pub lasts: Duration,
-}
-
-impl FromStr for Outage {
-    type Err = String;
-
-    /// `10s+500ms`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (at, lasts) = text
-            .split_once('+')
-            .ok_or_else(|| format!("`{text}` is no outage, such as 10s+500ms"))?;
-        Ok(Outage {
-            at: units::parse_duration(at)?,
-            lasts: units::parse_duration(lasts)?,
-        })
-    }
-}
-
 /// A bottleneck that behaves like an LTE cell: every millisecond (TTI) a block
 /// whose size follows a rate that wanders, and blocks that fail go again 8 ms
 /// later while those behind them wait (HARQ, 3GPP TS 36.321 5.3.2 and 36.322).
@@ -217,6 +163,52 @@ impl FromStr for GilbertElliott {
     }
 }
 
+/// A burst of losses that comes by count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LossEvery {
+    /// Packets from the end of a burst to the end of the next.
+    pub packets: u32,
+    /// Packets that are lost, the last of these; fewer than all.
+    pub burst: u32,
+}
+
+impl LossEvery {
+    /// The share of packets that are lost.
+    pub fn mean_loss(&self) -> f64 {
+        f64::from(self.burst) / f64::from(self.packets)
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let LossEvery { packets, burst } = *self;
+        ensure!(
+            0 < burst && burst < packets,
+            "{burst} losses every {packets} packets; they are at least 1 and fewer than the packets"
+        );
+        Ok(())
+    }
+}
+
+impl FromStr for LossEvery {
+    type Err = String;
+
+    /// `packets=500,burst=8`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut options = Options::new("loss_every", text)?;
+        let every = LossEvery {
+            packets: options.need("packets", packets)?,
+            burst: options.need("burst", packets)?,
+        };
+        options.end()?;
+        Ok(every)
+    }
+}
+
+fn packets(text: &str) -> Result<u32, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is no number of packets, such as 16"))
+}
+
 /// Packets are held ahead of the queue and enter it together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -234,10 +226,6 @@ impl FromStr for Aggregate {
     /// `packets=16,at_most=10ms`.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut options = Options::new("aggregate", text)?;
-        let packets = |text: &str| {
-            text.parse()
-                .map_err(|_| format!("`{text}` is no number of packets, such as 16"))
-        };
         let aggregate = Aggregate {
             packets: options.need("packets", packets)?,
             at_most: options.need("at_most", units::parse_duration)?,

@@ -2,15 +2,17 @@
 
 use rand_pcg::Pcg64;
 
-use super::random::{chance, normal};
+use super::random::{chance, deviation};
+use super::schedule::Schedule;
 use super::{nanos, Nanos};
-use crate::link::Direction;
+use crate::link::{Direction, Distribution};
 
 /// The delay line of one direction.
 #[derive(Debug)]
 pub(super) struct Line {
-    delay: Nanos,
-    jitter: Nanos,
+    delay: Schedule<Nanos>,
+    jitter: Schedule<Nanos>,
+    distribution: Distribution,
     jitter_reorders: bool,
     grid: Nanos,
     reorder: f64,
@@ -29,8 +31,9 @@ struct Handover {
 impl Line {
     pub(super) fn new(direction: &Direction) -> Self {
         Line {
-            delay: nanos(direction.delay),
-            jitter: nanos(direction.jitter),
+            delay: Schedule::new(direction, |stage| nanos(stage.delay)),
+            jitter: Schedule::new(direction, |stage| nanos(stage.jitter)),
+            distribution: direction.jitter_distribution,
             jitter_reorders: direction.jitter_reorders,
             grid: nanos(direction.grid),
             reorder: direction.reorder,
@@ -49,8 +52,9 @@ impl Line {
         let mut at = sent;
         if !overtakes {
             at += self.delay_at(sent);
-            if self.jitter > 0 {
-                let offset = self.jitter as f64 * normal(random);
+            let jitter = *self.jitter.at(sent);
+            if jitter > 0 {
+                let offset = jitter as f64 * deviation(self.distribution, random);
                 at = at.saturating_add_signed(offset as i64).max(sent);
             }
         }
@@ -70,7 +74,7 @@ impl Line {
     fn delay_at(&self, sent: Nanos) -> Nanos {
         match &self.handover {
             Some(handover) if (sent / handover.every) % 2 == 1 => handover.delay,
-            _ => self.delay,
+            _ => *self.delay.at(sent),
         }
     }
 }
@@ -136,6 +140,24 @@ mod tests {
         };
         let sent = [1, 96, 101, 119, 121].map(|at| at * MS);
         let expected = [5, 120, 120, 120, 125].map(|at| at * MS);
+        assert_eq!(arrivals(direction, &sent), expected);
+    }
+
+    #[test]
+    fn a_delay_that_falls_lets_nothing_overtake() {
+        let step = |at: u64, delay: u64| link::Step {
+            at: Duration::from_millis(at),
+            delay: Some(Duration::from_millis(delay)),
+            ..link::Step::default()
+        };
+        let direction = Direction {
+            delay: Duration::from_millis(10),
+            steps: vec![step(20, 30), step(40, 5)],
+            repeat: Some(Duration::from_millis(100)),
+            ..Direction::default()
+        };
+        let sent = [0, 19, 20, 39, 40, 60, 65, 99, 100, 120].map(|at| at * MS);
+        let expected = [10, 29, 50, 69, 69, 69, 70, 104, 110, 150].map(|at| at * MS);
         assert_eq!(arrivals(direction, &sent), expected);
     }
 

@@ -20,6 +20,7 @@ mod lte;
 mod queue;
 mod random;
 mod red;
+mod schedule;
 mod trace;
 
 use std::collections::VecDeque;
@@ -36,6 +37,7 @@ use errors::Errors;
 use line::Line;
 use queue::{Queue, Transmission};
 pub(super) use random::uniform;
+pub(super) use schedule::Schedule;
 pub(crate) use trace::check as check_trace;
 
 /// Nanoseconds since the simulation began.
@@ -292,7 +294,7 @@ impl<T> Channel<T> {
             free: sent.free,
             bytes: parcel.bytes as u64,
         };
-        let fate = if self.errors.strike(&mut self.random) {
+        let fate = if self.errors.strike(sent.out, &mut self.random) {
             Fate::Lost { queued }
         } else {
             let at = self.line.arrival(sent.out, &mut self.random);
@@ -310,7 +312,7 @@ fn nanos(duration: Duration) -> Nanos {
 mod tests {
     use super::*;
     use crate::entropy::generator;
-    use crate::link::{Aqm, Queue, RateStep};
+    use crate::link::{Aqm, Queue, Step};
 
     const MS: Nanos = 1_000_000;
 
@@ -372,9 +374,10 @@ mod tests {
         for name in ["drop-tail", "red", "codel"] {
             let aqm: Aqm = name.parse().unwrap();
             let slower = Direction {
-                steps: vec![RateStep {
+                steps: vec![Step {
                     at: Duration::from_millis(2),
-                    rate: 800_000,
+                    rate: Some(800_000),
+                    ..Step::default()
                 }],
                 aqm,
                 ..direction()
