@@ -22,7 +22,7 @@ pub use aqm::{Aqm, CoDel, FqCoDel, Red};
 pub use distribution::Distribution;
 pub use limit::{goodput_limit, IP_AND_UDP_HEADERS};
 pub use options::LinkOptions;
-pub use parts::{Aggregate, GilbertElliott, Handover, LossEvery, Lte};
+pub use parts::{Aggregate, GilbertElliott, Handover, LossEvery, Lte, Policer};
 pub use queue::Queue;
 pub use schedule::{Outage, Step};
 
@@ -31,7 +31,7 @@ use crate::units::{Maybe, Rate, Share, Text, Time};
 /// One direction of a link. Packets pass what it has in this order:
 ///
 /// ```text
-///  decimate ── aggregate ── queue ── rate ── losses ── delay ── grid ── handover
+///  decimate ── aggregate ── policer ── queue ── rate ── losses ── delay ── grid ── handover
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -59,6 +59,9 @@ pub struct Direction {
     /// Instead of a rate: what an LTE cell does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lte: Option<Lte>,
+    /// What drops ahead of the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Policer>,
     /// The most that waits for the bottleneck.
     pub queue: Queue,
     /// How the queue is managed.
@@ -73,6 +76,11 @@ pub struct Direction {
     /// The distribution of the delay.
     #[serde(skip_serializing_if = "is_default")]
     pub jitter_distribution: Distribution,
+    /// Packets that leave the bottleneck within the same such time have the
+    /// same jitter, as those that go over the air together. Zero: each has its
+    /// own.
+    #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
+    pub jitter_hold: Duration,
     /// Whether packets may overtake each other by jitter; otherwise one with a
     /// short delay waits for those before it.
     #[serde(skip_serializing_if = "is_default")]
@@ -100,8 +108,9 @@ pub struct Direction {
     /// Packets that go together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Aggregate>,
-    /// Of packets as small as an ACK, less than [`SMALL`] bytes, only every
-    /// n-th passes, at least 1: what boxes do that thin ACKs out.
+    /// Of packets as small as an ACK, less than [`SMALL`] bytes, and without a
+    /// long header, only every n-th passes, at least 1, and one that comes
+    /// 100 ms after the last: what boxes do that thin ACKs out.
     #[serde(skip_serializing_if = "is_one")]
     pub decimate: u32,
     /// Changes of the path.
@@ -190,7 +199,8 @@ impl Direction {
 
     /// Whether its bottleneck carries only so much.
     pub(crate) fn is_limited(&self) -> bool {
-        self.rate.is_some() || self.trace.is_some() || self.lte.is_some()
+        let policed = self.policer.is_some();
+        policed || self.rate.is_some() || self.trace.is_some() || self.lte.is_some()
     }
 
     fn check_capacity(&self) -> Result<()> {
@@ -209,6 +219,7 @@ impl Direction {
             !managed || several.contains(&true),
             "an aqm without a rate: nothing waits where packets take no time"
         );
+        self.policer.map_or(Ok(()), |policer| policer.check())?;
         self.lte.map_or(Ok(()), |lte| lte.check())
     }
 
@@ -253,11 +264,13 @@ impl Default for Direction {
             repeat: None,
             trace: None,
             lte: None,
+            policer: None,
             queue: Queue::Bdp(1.0),
             aqm: Aqm::DropTail,
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
             jitter_distribution: Distribution::default(),
+            jitter_hold: Duration::ZERO,
             jitter_reorders: false,
             loss: 0.0,
             loss_run: None,

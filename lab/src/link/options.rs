@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::{
     Aggregate, Aqm, Direction, Distribution, GilbertElliott, Handover, Link, LossEvery, Lte,
-    Outage, Queue, Step,
+    Outage, Policer, Queue, Step,
 };
 use crate::units::{parse_duration, parse_queue, parse_rate, parse_share};
 
@@ -38,6 +38,10 @@ pub struct LinkOptions {
     /// `mean=10mbit,deviation=0.5,coherence=100ms,block_errors=10%`.
     #[arg(long, value_name = "OPTIONS", conflicts_with = "rate")]
     lte: Option<Lte>,
+    /// A token bucket ahead of the queue, `rate=10mbit,burst=30kB`: what finds
+    /// no tokens is dropped.
+    #[arg(long, value_name = "OPTIONS")]
+    policer: Option<Policer>,
     /// The most that waits for the bottleneck, `1bdp`, `64kB` or `80ms`.
     #[arg(long, default_value = "1bdp", value_parser = parse_queue)]
     queue: Queue,
@@ -55,6 +59,9 @@ pub struct LinkOptions {
     /// `paretonormal`.
     #[arg(long, value_name = "NAME", default_value = "normal")]
     jitter_distribution: Distribution,
+    /// Packets within the same such time have the same jitter.
+    #[arg(long, default_value = "0ms", value_name = "TIME", value_parser = parse_duration)]
+    jitter_hold: Duration,
     /// Let packets overtake each other by jitter [default: order is kept].
     #[arg(long)]
     jitter_reorders: bool,
@@ -131,11 +138,13 @@ impl LinkOptions {
             repeat: self.repeat,
             trace: self.trace.clone(),
             lte: self.lte,
+            policer: self.policer,
             queue: self.queue,
             aqm: self.aqm,
             delay: self.delay,
             jitter: self.jitter,
             jitter_distribution: self.jitter_distribution,
+            jitter_hold: self.jitter_hold,
             jitter_reorders: self.jitter_reorders,
             loss: if self.burst.is_some() { 0.0 } else { self.loss },
             loss_run: self.loss_run,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{ensure, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::units::{self, Options, Rate, Share, Text, Time};
+use crate::units::{self, Options, Rate, Share, Size, Text, Time};
 
 /// A bottleneck that behaves like an LTE cell: every millisecond (TTI) a block
 /// whose size follows a rate that wanders, and blocks that fail go again 8 ms
@@ -160,6 +160,53 @@ impl FromStr for GilbertElliott {
         };
         options.end()?;
         Ok(burst)
+    }
+}
+
+/// A token bucket: a packet passes at once where there are tokens for all its
+/// bytes, and is dropped otherwise (RFC 2697 with one rate and one bucket).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policer {
+    /// Bits per second that flow into the bucket.
+    #[serde(with = "Text::<Rate>")]
+    pub rate: u64,
+    /// Bytes that it holds, and has at the beginning.
+    #[serde(with = "Text::<Size>")]
+    pub burst: u64,
+}
+
+impl Policer {
+    /// The least bucket: a full-sized packet of Ethernet has to fit.
+    const LEAST: u64 = 1500;
+
+    pub(super) fn check(&self) -> Result<()> {
+        ensure!(
+            self.rate > 0,
+            "a policer's rate of 0; it is at least 1 bit/s"
+        );
+        ensure!(
+            self.burst >= Self::LEAST,
+            "a policer's burst of {} bytes; it is at least {}, a full-sized packet",
+            self.burst,
+            Self::LEAST
+        );
+        Ok(())
+    }
+}
+
+impl FromStr for Policer {
+    type Err = String;
+
+    /// `rate=10mbit,burst=30kB`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut options = Options::new("policer", text)?;
+        let policer = Policer {
+            rate: options.need("rate", units::parse_rate)?,
+            burst: options.need("burst", units::parse_size)?,
+        };
+        options.end()?;
+        Ok(policer)
     }
 }
 

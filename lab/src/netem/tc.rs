@@ -26,10 +26,15 @@ pub(super) fn check(direction: &Direction) -> Result<()> {
         (!direction.outages.is_empty(), "outages"),
         (direction.trace.is_some(), "a trace"),
         (direction.lte.is_some(), "an LTE cell"),
+        (direction.policer.is_some(), "a policer"),
         (direction.aqm != Aqm::DropTail, "queue management"),
         (
             direction.jitter_distribution != Distribution::Normal,
             "jitter of another distribution than normal",
+        ),
+        (
+            direction.jitter_hold > Duration::ZERO,
+            "jitter that packets have in common",
         ),
         (direction.jitter_reorders, "jitter that reorders"),
         (direction.burst.is_some(), "losses in two states"),

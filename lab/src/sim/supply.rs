@@ -1,7 +1,7 @@
 //! What the path could have carried, over any time of a run.
 
 use super::channel::{Capacity, Nanos, Schedule};
-use crate::link;
+use crate::link::{self, Policer};
 use crate::scenario::Scenario;
 
 /// The capacity of every link, the way of the data, noted again and again.
@@ -15,14 +15,18 @@ pub(super) struct Supply {
 
 struct Link {
     capacity: Capacity,
+    policer: Option<Policer>,
     /// Bits until each of the times.
     offered: Vec<f64>,
 }
 
 impl Supply {
     pub(super) fn new(scenario: &Scenario, capacities: Vec<Capacity>) -> Self {
-        let links = capacities.into_iter().map(|capacity| Link {
+        let policers = scenario.path.iter().map(|link| link.down.policer);
+        let links = capacities.into_iter().zip(policers);
+        let links = links.map(|(capacity, policer)| Link {
             capacity,
+            policer,
             offered: Vec::new(),
         });
         let passing =
@@ -48,9 +52,27 @@ impl Supply {
         }
     }
 
-    /// The mean rate of a link in bits per second; `None` when it has no limit.
-    pub(super) fn rate(&self, link: usize, from: Nanos, to: Nanos) -> Option<f64> {
-        let Link { capacity, offered } = &self.links[link];
+    /// The mean rate of a link in bits per second, without its policer's burst;
+    /// `None` when it has no limit.
+    fn rate(&self, link: usize, from: Nanos, to: Nanos) -> Option<f64> {
+        let policed = self.links[link].policer.map(|policer| policer.rate as f64);
+        smaller(self.bottleneck(link, from, to), policed)
+    }
+
+    /// The most that a link carries from one time to another, as a mean rate in
+    /// bits per second: its policer may have a burst left.
+    pub(super) fn most(&self, link: usize, from: Nanos, to: Nanos) -> Option<f64> {
+        let seconds = to.saturating_sub(from).max(1) as f64 / 1e9;
+        let policed = self.links[link]
+            .policer
+            .map(|policer| policer.rate as f64 + policer.burst as f64 * 8.0 / seconds);
+        smaller(self.bottleneck(link, from, to), policed)
+    }
+
+    fn bottleneck(&self, link: usize, from: Nanos, to: Nanos) -> Option<f64> {
+        let Link {
+            capacity, offered, ..
+        } = &self.links[link];
         if let Capacity::Constant(rate) = capacity {
             return Some(*rate as f64);
         }
@@ -101,7 +123,7 @@ impl Supply {
                     after.iter().map(|it| it.constant().copied()).collect();
                 Some(match constant {
                     Some(passing) => {
-                        let rate = self.rate(link, from, to)?.round() as u64;
+                        let rate = self.most(link, from, to)?.round() as u64;
                         let passing: f64 = passing.iter().product();
                         link::goodput_limit(rate, 1.0 - passing, size)
                     }
@@ -140,6 +162,11 @@ impl Supply {
         }
         Some(bits * 1e9 / to.saturating_sub(from).max(1) as f64)
     }
+}
+
+/// The smaller of two limits, of which each may be missing.
+fn smaller(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    [one, other].into_iter().flatten().min_by(f64::total_cmp)
 }
 
 #[cfg(test)]
@@ -214,5 +241,21 @@ mod tests {
             supply.goodput_limit(0..=0, 3 * second, 4 * second),
             Some(slow)
         );
+    }
+
+    #[test]
+    fn a_policer_is_a_limit_and_its_burst_counts_once() {
+        let policed = Direction {
+            rate: Some(10_000_000),
+            policer: Some("rate=2mbit,burst=250kB".parse().unwrap()),
+            ..Direction::default()
+        };
+        let scenario = Scenario::new(link::Link::symmetric(policed), vec![Flow::new("reno")]);
+        let capacities = Path::new(&scenario).unwrap().capacities();
+        let supply = Supply::new(&scenario, capacities);
+        let second = 1_000_000_000;
+        assert_eq!(supply.narrowest(0..1, 0, second), Some(2e6));
+        assert_eq!(supply.most(0, 0, 4 * second), Some(2.5e6));
+        assert_eq!(supply.most(0, 0, second / 10), Some(10e6));
     }
 }

@@ -167,6 +167,7 @@ mod tests {
             content: (flow, number),
             bytes,
             flow,
+            long_header: false,
         }
     }
 

@@ -12,13 +12,40 @@ use crate::link::{Direction, Distribution};
 pub(super) struct Line {
     delay: Schedule<Nanos>,
     jitter: Schedule<Nanos>,
-    distribution: Distribution,
+    deviations: Deviations,
     jitter_reorders: bool,
     grid: Nanos,
     reorder: f64,
     handover: Option<Handover>,
     /// The latest arrival so far: the delay line keeps order.
     last_arrival: Nanos,
+}
+
+/// What jitter is multiplied with.
+#[derive(Debug)]
+struct Deviations {
+    distribution: Distribution,
+    /// For so long a draw counts.
+    hold: Nanos,
+    /// The number of such a time, and its draw.
+    held: Option<(u64, f64)>,
+}
+
+impl Deviations {
+    /// That of a packet that left the transmitter at `sent`.
+    fn next(&mut self, sent: Nanos, random: &mut Pcg64) -> f64 {
+        let Some(time) = sent.checked_div(self.hold) else {
+            return deviation(self.distribution, random);
+        };
+        match self.held {
+            Some((drawn, held)) if drawn == time => held,
+            _ => {
+                let drawn = deviation(self.distribution, random);
+                self.held = Some((time, drawn));
+                drawn
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -33,7 +60,11 @@ impl Line {
         Line {
             delay: Schedule::new(direction, |stage| nanos(stage.delay)),
             jitter: Schedule::new(direction, |stage| nanos(stage.jitter)),
-            distribution: direction.jitter_distribution,
+            deviations: Deviations {
+                distribution: direction.jitter_distribution,
+                hold: nanos(direction.jitter_hold),
+                held: None,
+            },
             jitter_reorders: direction.jitter_reorders,
             grid: nanos(direction.grid),
             reorder: direction.reorder,
@@ -54,7 +85,7 @@ impl Line {
             at += self.delay_at(sent);
             let jitter = *self.jitter.at(sent);
             if jitter > 0 {
-                let offset = jitter as f64 * deviation(self.distribution, random);
+                let offset = jitter as f64 * self.deviations.next(sent, random);
                 at = at.saturating_add_signed(offset as i64).max(sent);
             }
         }
@@ -159,6 +190,30 @@ mod tests {
         let sent = [0, 19, 20, 39, 40, 60, 65, 99, 100, 120].map(|at| at * MS);
         let expected = [10, 29, 50, 69, 69, 69, 70, 104, 110, 150].map(|at| at * MS);
         assert_eq!(arrivals(direction, &sent), expected);
+    }
+
+    #[test]
+    fn packets_of_one_hold_have_one_jitter() {
+        let direction = Direction {
+            delay: Duration::from_millis(50),
+            jitter: Duration::from_millis(5),
+            jitter_hold: Duration::from_millis(4),
+            jitter_reorders: true,
+            ..Direction::default()
+        };
+        let sent: Vec<Nanos> = (0..400).map(|i| i * MS).collect();
+        let arrived = arrivals(direction, &sent);
+        let delays: Vec<Nanos> = arrived
+            .iter()
+            .zip(&sent)
+            .map(|(at, sent)| at - sent)
+            .collect();
+        assert!(delays
+            .chunks(4)
+            .all(|hold| hold.iter().all(|it| it == &hold[0])));
+        let mut draws: Vec<Nanos> = delays.chunks(4).map(|hold| hold[0]).collect();
+        draws.dedup();
+        assert_eq!(draws.len(), 100);
     }
 
     #[test]
