@@ -10,6 +10,7 @@ mod options;
 mod parts;
 mod queue;
 mod schedule;
+mod set;
 mod text;
 
 use std::path::PathBuf;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 
+use super::set::Setting;
 use super::{
     Aggregate, Aqm, Direction, Distribution, GilbertElliott, Handover, Link, LossEvery, Lte,
     Outage, Policer, Queue, Step,
@@ -121,6 +122,11 @@ pub struct LinkOptions {
     /// Of small packets on the way back only every n-th passes.
     #[arg(long, value_name = "N", default_value_t = 1, alias = "ack-decimate")]
     up_decimate: u32,
+    /// Any key of the way back, as a plan's [link.up] has it:
+    /// `trace=FILE`, `steps=20s=2mbit`, `outages=10s+500ms`, `loss_run=5`. May
+    /// be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    up: Vec<Setting>,
 }
 
 impl LinkOptions {
@@ -155,8 +161,12 @@ impl LinkOptions {
             handover: self.handover,
             ..Direction::default()
         };
-        let up = Direction {
-            rate: self.up_rate.or(down.rate),
+        // As that of the data, unless something takes its place.
+        let same = down
+            .rate
+            .filter(|_| !self.up.iter().any(Setting::is_capacity));
+        let mut up = Direction {
+            rate: self.up_rate.or(same),
             queue: self.up_queue.unwrap_or(self.queue),
             delay: self.up_delay.unwrap_or(self.delay),
             jitter: self.up_jitter,
@@ -168,6 +178,9 @@ impl LinkOptions {
             decimate: self.up_decimate,
             ..Direction::default()
         };
+        for setting in &self.up {
+            setting.apply(&mut up).map_err(anyhow::Error::msg)?;
+        }
         let link = Link { down, up };
         link.check()?;
         Ok(link)

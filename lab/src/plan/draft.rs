@@ -1,5 +1,7 @@
 //! A plan on its way from a tree to what there is to run.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
 use super::axis::{axes, Axis};
@@ -33,10 +35,12 @@ pub(super) struct Draft<'a> {
     pub(super) axes: Vec<Axis>,
     pub(super) cases: Vec<Case>,
     pub(super) seeds: Vec<u64>,
+    /// The folder of each of the plan's files.
+    pub(super) folders: Vec<PathBuf>,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn read(root: &'a Table) -> Result<Self, Fault> {
+    pub(super) fn read(root: &'a Table, folders: Vec<PathBuf>) -> Result<Self, Fault> {
         let within = |key: &'static str| move |fault: Fault| fault.within(key);
         let entries = root.entries.iter();
         let part = |entry: &&Entry| SCENARIO.contains(&entry.key.as_str());
@@ -64,6 +68,7 @@ impl<'a> Draft<'a> {
                 .get("seeds")
                 .map_or(Ok(vec![1]), seeds)
                 .map_err(within("seeds"))?,
+            folders,
         })
     }
 
