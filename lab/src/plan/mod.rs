@@ -64,6 +64,8 @@ pub struct Plan {
     pub seeds: Vec<u64>,
     /// The names of the metrics to show.
     pub metrics: Vec<String>,
+    /// The flow under test, of which alone the tables are; `None`: all flows.
+    pub subject: Option<u64>,
     /// Whether each run's flows are kept over time.
     pub series: bool,
     /// The parts of the run that pictures show; `None` shows all of it.

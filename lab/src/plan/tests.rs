@@ -308,3 +308,32 @@ fn a_trace_is_beside_the_file_that_names_it() {
     // Results call it as the plan does.
     assert_eq!(plan.points[0].settings[0].1, "own.up");
 }
+
+#[test]
+fn a_plan_may_have_a_flow_under_test() {
+    let duel = |subject: &str| {
+        let text = format!(
+            "extends = \"base.toml\"\n{subject}\n[[flow]]\ncc = \"petra\"\n[[flow]]\ncc = \"reno\"\n\
+             [sweep]\n\"flow.0.cc\" = [\"petra\", \"westwood\"]\n\"flow.1.cc\" = [\"reno\", \"cubic\"]\n"
+        );
+        self::plan(&text)
+    };
+    let columns = |plan: &Plan| {
+        plan.axes
+            .iter()
+            .map(|axis| axis.controllers)
+            .collect::<Vec<_>>()
+    };
+    let with = duel("subject = 0").unwrap();
+    assert_eq!(with.subject, Some(0));
+    assert_eq!(with.controllers, ["petra", "westwood"]);
+    assert_eq!(columns(&with), [true, false]);
+    let without = duel("").unwrap();
+    assert_eq!(without.controllers, ["petra", "reno", "cubic", "westwood"]);
+    assert_eq!(columns(&without), [false, false]);
+    let error = duel("subject = 2").unwrap_err();
+    assert!(
+        error.contains("subject: `2`") && error.contains("from 0 to 1"),
+        "{error}"
+    );
+}
