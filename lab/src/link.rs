@@ -4,10 +4,13 @@
 //! `netem` and `sim` make it real.
 
 mod aqm;
+mod distribution;
 mod limit;
 mod options;
 mod parts;
 mod queue;
+mod schedule;
+mod set;
 mod text;
 
 use std::path::PathBuf;
@@ -17,17 +20,19 @@ use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
 
 pub use aqm::{Aqm, CoDel, FqCoDel, Red};
+pub use distribution::Distribution;
 pub use limit::{goodput_limit, IP_AND_UDP_HEADERS};
 pub use options::LinkOptions;
-pub use parts::{Aggregate, GilbertElliott, Handover, Lte, Outage, RateStep};
+pub use parts::{Aggregate, GilbertElliott, Handover, LossEvery, Lte, Policer};
 pub use queue::Queue;
+pub use schedule::{Outage, Step};
 
 use crate::units::{Maybe, Rate, Share, Text, Time};
 
 /// One direction of a link. Packets pass what it has in this order:
 ///
 /// ```text
-///  decimate ── aggregate ── queue ── rate ── losses ── delay ── grid ── handover
+///  decimate ── aggregate ── policer ── queue ── rate ── losses ── delay ── grid ── handover
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -36,12 +41,17 @@ pub struct Direction {
     /// fast as the machine.
     #[serde(with = "Maybe::<Rate>")]
     pub rate: Option<u64>,
-    /// Later rates, in the order of time.
+    /// Later values of rate, delay, jitter, loss and queue, in the order of
+    /// time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<RateStep>,
+    pub steps: Vec<Step>,
     /// Times when the bottleneck stands, in order; packets wait.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
+    /// Steps and outages start over after this time, and the direction is then
+    /// as it was at the beginning.
+    #[serde(with = "Maybe::<Time>", skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Duration>,
     /// Instead of a rate: the packet-delivery opportunities of a file of
     /// mahimahi's, one line each with its millisecond, for up to 1504 bytes
     /// of what waits; over and over again.
@@ -50,6 +60,9 @@ pub struct Direction {
     /// Instead of a rate: what an LTE cell does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lte: Option<Lte>,
+    /// What drops ahead of the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policer: Option<Policer>,
     /// The most that waits for the bottleneck.
     pub queue: Queue,
     /// How the queue is managed.
@@ -61,6 +74,14 @@ pub struct Direction {
     /// Standard deviation of the delay; zero for a constant one.
     #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
     pub jitter: Duration,
+    /// The distribution of the delay.
+    #[serde(skip_serializing_if = "is_default")]
+    pub jitter_distribution: Distribution,
+    /// Packets that leave the bottleneck within the same such time have the
+    /// same jitter, as those that go over the air together. Zero: each has its
+    /// own.
+    #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
+    pub jitter_hold: Duration,
     /// Whether packets may overtake each other by jitter; otherwise one with a
     /// short delay waits for those before it.
     #[serde(skip_serializing_if = "is_default")]
@@ -75,6 +96,9 @@ pub struct Direction {
     /// Instead of `loss`: losses in two states.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<GilbertElliott>,
+    /// Beside those, a burst of losses every so many packets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_every: Option<LossEvery>,
     /// Probability that a packet overtakes the delay line, 0 to 1.
     #[serde(with = "Text::<Share>", skip_serializing_if = "is_default")]
     pub reorder: f64,
@@ -85,8 +109,9 @@ pub struct Direction {
     /// Packets that go together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<Aggregate>,
-    /// Of packets as small as an ACK, less than [`SMALL`] bytes, only every
-    /// n-th passes, at least 1: what boxes do that thin ACKs out.
+    /// Of packets as small as an ACK, less than [`SMALL`] bytes, and without a
+    /// long header, only every n-th passes, at least 1, and one that comes
+    /// 100 ms after the last: what boxes do that thin ACKs out.
     #[serde(skip_serializing_if = "is_one")]
     pub decimate: u32,
     /// Changes of the path.
@@ -142,6 +167,14 @@ impl Direction {
     ///
     /// What cannot be and what can, in one sentence.
     pub fn check(&self) -> Result<()> {
+        self.check_schedule()?;
+        self.stages()
+            .iter()
+            .try_for_each(|(_, stage)| stage.check_stage())
+    }
+
+    /// The same of a direction without a schedule.
+    fn check_stage(&self) -> Result<()> {
         self.check_capacity()?;
         self.check_losses()?;
         self.aqm.check()?;
@@ -167,7 +200,8 @@ impl Direction {
 
     /// Whether its bottleneck carries only so much.
     pub(crate) fn is_limited(&self) -> bool {
-        self.rate.is_some() || self.trace.is_some() || self.lte.is_some()
+        let policed = self.policer.is_some();
+        policed || self.rate.is_some() || self.trace.is_some() || self.lte.is_some()
     }
 
     fn check_capacity(&self) -> Result<()> {
@@ -181,29 +215,12 @@ impl Direction {
             several.iter().filter(|one| **one).count() <= 1,
             "more than one of rate, trace and lte; a bottleneck has one of them"
         );
-        ensure!(
-            self.steps.is_empty() || self.rate.is_some(),
-            "steps of the rate without a rate to begin with"
-        );
-        ensure!(
-            self.steps.iter().all(|step| step.rate > 0),
-            "a step to a rate of 0; it is at least 1 bit/s, and an outage is no step"
-        );
-        ensure!(
-            self.steps.windows(2).all(|pair| pair[0].at < pair[1].at),
-            "steps of the rate that are not in the order of time"
-        );
-        ensure!(
-            self.outages
-                .windows(2)
-                .all(|pair| pair[0].at + pair[0].lasts < pair[1].at),
-            "outages that are not in the order of time, or that touch each other"
-        );
         let managed = self.aqm != Aqm::DropTail;
         ensure!(
             !managed || several.contains(&true),
             "an aqm without a rate: nothing waits where packets take no time"
         );
+        self.policer.map_or(Ok(()), |policer| policer.check())?;
         self.lte.map_or(Ok(()), |lte| lte.check())
     }
 
@@ -225,12 +242,17 @@ impl Direction {
             self.burst.is_none() || (loss == 0.0 && self.loss_run.is_none()),
             "both loss and burst; losses follow one of them"
         );
+        self.loss_every.map_or(Ok(()), |every| every.check())?;
         self.burst.map_or(Ok(()), |burst| burst.check())
     }
 
-    /// The share of packets that the link loses in the long run.
+    /// The share of packets that the link loses in the long run, steps aside.
     pub fn mean_loss(&self) -> f64 {
-        self.burst.map_or(self.loss, |burst| burst.mean_loss())
+        let random = self.burst.map_or(self.loss, |burst| burst.mean_loss());
+        match self.loss_every {
+            Some(every) => 1.0 - (1.0 - random) * (1.0 - every.mean_loss()),
+            None => random,
+        }
     }
 }
 
@@ -240,16 +262,21 @@ impl Default for Direction {
             rate: None,
             steps: Vec::new(),
             outages: Vec::new(),
+            repeat: None,
             trace: None,
             lte: None,
+            policer: None,
             queue: Queue::Bdp(1.0),
             aqm: Aqm::DropTail,
             delay: Duration::ZERO,
             jitter: Duration::ZERO,
+            jitter_distribution: Distribution::default(),
+            jitter_hold: Duration::ZERO,
             jitter_reorders: false,
             loss: 0.0,
             loss_run: None,
             burst: None,
+            loss_every: None,
             reorder: 0.0,
             grid: Duration::ZERO,
             aggregate: None,

@@ -10,7 +10,7 @@ mod text;
 use std::time::Duration;
 
 pub use options::Options;
-pub use text::{Form, Maybe, Rate, Share, Size, Text, Time};
+pub use text::{Form, Maybe, Rate, Room, Share, Size, Text, Time};
 
 use crate::link::Queue;
 
@@ -45,7 +45,7 @@ const RATE: &str = "a rate, such as 10mbit, 2.5gbit or 400kbit (bits per second)
 const TIME: &str = "a duration, such as 45ms, 60s, 250us or 2min";
 const SHARE: &str = "a share from 0 to 1, such as 0.5% or 0.005";
 const SIZE: &str = "a size, such as 64kB, 200MB or 1500B";
-const QUEUE: &str = "a queue, such as 1bdp (bandwidth-delay products), 64kB or 3000B";
+const QUEUE: &str = "a queue, such as 1bdp (bandwidth-delay products), 64kB, 3000B or 80ms";
 
 /// The longest duration that is accepted: a leap year.
 const LONGEST: f64 = 366.0 * 86_400.0;
@@ -102,22 +102,27 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     quantity(text, SIZES, SIZE).map(|bytes| bytes.round() as u64)
 }
 
-/// The size of a queue: `1bdp`, `0.5bdp`, `64kB`.
+/// The size of a queue: `1bdp`, `0.5bdp`, `64kB`, `80ms`.
 ///
 /// # Errors
 ///
-/// A text that is neither a positive multiple of `bdp` nor a positive size.
+/// A text that is no positive multiple of `bdp`, size or duration.
 pub fn parse_queue(text: &str) -> Result<Queue, String> {
     let lower = text.trim().to_ascii_lowercase();
     let queue = match lower.strip_suffix("bdp") {
         Some(number) => {
             Queue::Bdp(quantity(number, NUMBERS, QUEUE).map_err(|_| expected(text, QUEUE))?)
         }
-        None => Queue::Bytes(quantity(text, SIZES, QUEUE)?.round() as u64),
+        None => match parse_duration(text) {
+            Ok(time) => Queue::Time(time),
+            Err(_) => Queue::Bytes(quantity(text, SIZES, QUEUE)?.round() as u64),
+        },
     };
     match queue {
         Queue::Bdp(multiple) if multiple <= 0.0 => Err(expected(text, "a queue larger than 0")),
-        Queue::Bytes(0) => Err(expected(text, "a queue larger than 0")),
+        Queue::Bytes(0) | Queue::Time(Duration::ZERO) => {
+            Err(expected(text, "a queue larger than 0"))
+        }
         queue => Ok(queue),
     }
 }
@@ -181,11 +186,12 @@ pub fn format_share(share: f64) -> String {
     }
 }
 
-/// A queue: `1bdp`, `64kB`.
+/// A queue: `1bdp`, `64kB`, `80ms`.
 pub fn format_queue(queue: Queue) -> String {
     match queue {
         Queue::Bytes(bytes) => format_size(bytes),
         Queue::Bdp(multiple) => format!("{multiple}bdp"),
+        Queue::Time(time) => format_duration(time),
     }
 }
 
@@ -235,6 +241,8 @@ mod tests {
         assert_eq!(parse_queue("1bdp"), Ok(Queue::Bdp(1.0)));
         assert_eq!(parse_queue("64kB"), Ok(Queue::Bytes(64_000)));
         assert_eq!(parse_queue("64KiB"), Ok(Queue::Bytes(65_536)));
+        let time = Duration::from_millis(80);
+        assert_eq!(parse_queue("80ms"), Ok(Queue::Time(time)));
     }
 
     #[test]
@@ -249,7 +257,13 @@ mod tests {
         for share in [0.0, 0.005, 1.0 / 3.0, 0.07, 1e-9, 1.0] {
             assert_eq!(parse_share(&format_share(share)), Ok(share));
         }
-        for queue in [Queue::Bdp(0.1), Queue::Bytes(1_501), Queue::Bytes(64_000)] {
+        let time = Duration::from_millis(80);
+        for queue in [
+            Queue::Bdp(0.1),
+            Queue::Bytes(1_501),
+            Queue::Bytes(64_000),
+            Queue::Time(time),
+        ] {
             assert_eq!(parse_queue(&format_queue(queue)), Ok(queue));
         }
         assert_eq!(format_rate(2_500_000), "2500kbit");
@@ -281,7 +295,7 @@ mod tests {
             .contains("a year"));
         assert!(parse_share("150%").is_err());
         assert!(parse_share("5ms").is_err());
-        for text in ["0bdp", "0kB", "bdp", "1", "twobdp"] {
+        for text in ["0bdp", "0kB", "0ms", "bdp", "1", "twobdp"] {
             let error = parse_queue(text).unwrap_err();
             assert!(error.contains(&format!("`{text}`")), "{error}");
         }

@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use petra_lab::entropy::generator;
-use petra_lab::link::RateStep;
-use petra_lab::link::{Aggregate, Aqm, Direction, GilbertElliott, Handover, Lte, Outage, Queue};
+use petra_lab::link::{
+    Aggregate, Aqm, Direction, Distribution, GilbertElliott, Handover, LossEvery, Lte, Outage,
+    Policer, Queue, Step,
+};
 use petra_lab::sim::{Channel, Fate, Nanos, Parcel};
 use proptest::prelude::*;
 use rand_pcg::rand_core::Rng;
@@ -40,6 +42,7 @@ fn pass(direction: &Direction, entries: &[Entry], end: Nanos) -> Vec<Option<Fate
                 content: index,
                 bytes: *bytes,
                 flow: *flow,
+                long_header: false,
             },
         );
         settle(&mut channel);
@@ -121,9 +124,10 @@ fn a_rate_that_is_said_in_another_way_is_the_same_rate() {
         ..wide()
     };
     let in_steps = Direction {
-        steps: vec![RateStep {
+        steps: vec![Step {
             at: Duration::from_secs(5),
-            rate: 8_000_000,
+            rate: Some(8_000_000),
+            ..Step::default()
         }],
         ..small.clone()
     };
@@ -252,7 +256,7 @@ fn of_small_packets_every_third_passes() {
         .iter()
         .map(|fate| *fate != Some(Fate::Thinned))
         .collect();
-    let expected = [false, true, false, true, false, true, false, true];
+    let expected = [true, true, false, false, true, true, false, false];
     assert_eq!(passed, expected);
 }
 
@@ -302,7 +306,11 @@ fn capacity() -> impl Strategy<Value = Direction> {
         ..Direction::default()
     });
     let steps = (rate.clone(), rate.clone(), millis(1..900)).prop_map(|(first, then, at)| {
-        let steps = vec![RateStep { at, rate: then }];
+        let steps = vec![Step {
+            at,
+            rate: Some(then),
+            ..Step::default()
+        }];
         Direction {
             rate: Some(first),
             steps,
@@ -334,6 +342,34 @@ fn aqm() -> impl Strategy<Value = Aqm> {
     prop::sample::select(texts.map(|text| text.parse().unwrap()).to_vec())
 }
 
+const DISTRIBUTIONS: [Distribution; 4] = [
+    Distribution::Normal,
+    Distribution::Uniform,
+    Distribution::Pareto,
+    Distribution::ParetoNormal,
+];
+
+/// A step of everything, and maybe a period, which is after all outages.
+fn schedule() -> impl Strategy<Value = (Step, Option<Duration>)> {
+    let rate = 100_000u64..50_000_000;
+    let step = (
+        millis(1..900),
+        rate,
+        millis(0..100),
+        millis(0..5),
+        0.0..0.5f64,
+    );
+    let step = step.prop_map(|(at, rate, delay, jitter, loss)| Step {
+        at,
+        rate: Some(rate),
+        delay: Some(delay),
+        jitter: Some(jitter),
+        loss: Some(loss),
+        queue: Some(Queue::Time(delay + Duration::from_millis(1))),
+    });
+    (step, prop::option::of(millis(1_000..2_000)))
+}
+
 prop_compose! {
     fn direction()(
         capacity in capacity(),
@@ -350,9 +386,30 @@ prop_compose! {
         aggregate in prop::option::of((1u32..8, millis(0..30))),
         decimate in 1u32..4,
         handover in prop::option::of(millis(100..500)),
+        distribution in prop::sample::select(DISTRIBUTIONS.to_vec()),
+        jitter_hold in millis(0..5),
+        loss_every in prop::option::of((2u32..50, 1u32..2)),
+        policer in prop::option::of((100_000u64..50_000_000, 1_500u64..50_000)),
+        schedule in prop::option::of(schedule()),
     ) -> Direction {
         let limited = capacity.rate.is_some() || capacity.lte.is_some();
+        let (mut steps, mut repeat) = (capacity.steps.clone(), None);
+        if let Some((step, period)) = schedule {
+            steps.retain(|other| other.at < step.at);
+            steps.push(Step {
+                rate: step.rate.filter(|_| capacity.rate.is_some()),
+                loss: step.loss.filter(|_| burst.is_none()),
+                ..step
+            });
+            repeat = period;
+        }
         Direction {
+            steps,
+            repeat,
+            jitter_distribution: distribution,
+            jitter_hold,
+            loss_every: loss_every.map(|(packets, burst)| LossEvery { packets, burst }),
+            policer: policer.map(|(rate, burst)| Policer { rate, burst }),
             aqm: if limited { aqm } else { Aqm::DropTail },
             queue: Queue::Bytes(queue),
             delay,
@@ -398,7 +455,12 @@ proptest! {
         direction.check().unwrap();
         let last = entries.last().unwrap().0;
         let fates = pass(&direction, &entries, last + 3600 * SECOND);
-        let fastest = direction.handover.map_or(direction.delay, |h| h.delay.min(direction.delay));
+        let steps = direction.steps.iter();
+        let delays = steps.filter_map(|step| step.delay);
+        let delays = delays.chain(direction.handover.map(|handover| handover.delay));
+        let fastest = delays.fold(direction.delay, Duration::min);
+        let jitters = direction.steps.iter().filter_map(|step| step.jitter);
+        let steady = jitters.fold(direction.jitter, Duration::max).is_zero();
         let mut arrivals = [0; 3];
         for ((entered, flow, _), fate) in entries.iter().zip(&fates) {
             // An hour later nothing is inside.
@@ -406,7 +468,7 @@ proptest! {
             if let Fate::Arrives { at, queued } = fate {
                 // Jitter may shorten the delay, but never below none.
                 prop_assert!(at >= entered + queued);
-                if direction.jitter.is_zero() {
+                if steady {
                     prop_assert!(at >= entered + fastest.as_nanos() as Nanos);
                 }
                 let before = &mut arrivals[*flow as usize];

@@ -279,12 +279,15 @@ fn check_tells_how_many_runs_there_are_and_how_many_are_the_same() {
 #[test]
 fn the_plans_of_this_repository_are_right() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("plans");
-    let mut plans: Vec<PathBuf> = folder
-        .read_dir()
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_file())
-        .collect();
+    let files = |folder: PathBuf| {
+        let entries = folder.read_dir().unwrap();
+        entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file())
+    };
+    let mut plans: Vec<PathBuf> = files(folder.join("suites")).collect();
+    assert!(plans.len() >= 6);
+    plans.extend(files(folder));
     plans.sort();
     let output = Command::new(PROGRAM)
         .arg("check")

@@ -60,6 +60,7 @@ fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
         ],
         cases: vec!["row 1".to_owned(), "row 2".to_owned()],
         controllers: CONTROLLERS.map(str::to_owned).into(),
+        subject: None,
         rows: 0,
         series: false,
         frames: None,

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use petra_lab::link::{goodput_limit, Direction, Link, Outage, Queue, RateStep};
+use petra_lab::link::{goodput_limit, Direction, Link, Outage, Queue, Step};
 use petra_lab::scenario::{CrossTraffic, Flow, Scenario, Traffic, Way, Web};
 use petra_lab::sim::{run, FlowReport, Report};
 
@@ -247,9 +247,10 @@ fn web_like_flows_get_their_objects_one_after_the_other() {
 fn goodput_follows_a_rate_that_steps_and_stands() {
     let stepped = Direction {
         rate: Some(10_000_000),
-        steps: vec![RateStep {
+        steps: vec![Step {
             at: secs(10),
-            rate: 2_000_000,
+            rate: Some(2_000_000),
+            ..Step::default()
         }],
         outages: vec![Outage {
             at: secs(4),
@@ -282,6 +283,60 @@ fn goodput_follows_a_rate_that_steps_and_stands() {
         sample.unwrap().capacity.unwrap()
     };
     assert_eq!([3.0, 4.5, 15.0].map(capacity), [10e6, 0.0, 2e6]);
+}
+
+#[test]
+fn the_round_trip_follows_a_delay_that_steps_and_starts_over() {
+    // As to satellites that pass: 20 and 35 ms each way in turn, each for 5 s.
+    let passing = Direction {
+        steps: vec![Step {
+            at: secs(5),
+            delay: Some(millis(35)),
+            ..Step::default()
+        }],
+        repeat: Some(secs(10)),
+        ..link(10, 20).down
+    };
+    let path = Link {
+        up: passing.clone(),
+        down: passing,
+    };
+    let limited = Flow {
+        receive_window: Some(20_000),
+        ..Flow::new("reno")
+    };
+    let flow = only_flow(&scenario(vec![path], vec![limited]));
+    for (time, round_trip) in [(4.9, 40.0), (9.9, 70.0), (14.9, 40.0), (19.9, 70.0)] {
+        let sample = flow.samples.iter().find(|it| it.time >= time).unwrap();
+        let seen = sample.rtt.unwrap();
+        // A window of 20 kB takes 16 ms at the bottleneck.
+        let range = round_trip..round_trip + 16.0;
+        assert!(range.contains(&seen), "{time}: {seen}");
+    }
+}
+
+#[test]
+fn a_policer_is_the_limit_and_nothing_waits_for_it() {
+    let policed = Direction {
+        rate: Some(100_000_000),
+        policer: Some("rate=5mbit,burst=50kB".parse().unwrap()),
+        ..link(100, 20).down
+    };
+    let flow = only_flow(&scenario(vec![shaped(policed)], vec![Flow::new("reno")]));
+    let share = flow.share.unwrap();
+    assert!((0.5..=1.0).contains(&share), "{share}");
+    assert!(flow.dropped > 0);
+    assert_eq!(flow.overflowed, 0);
+    let queue = flow.queue.unwrap();
+    assert!(queue.p95 < 6.0, "{queue:?}");
+}
+
+#[test]
+fn a_connection_comes_about_where_most_acks_are_thinned_out() {
+    let mut thinned = scenario(vec![link(10, 20)], vec![Flow::new("reno")]);
+    thinned.path[0].up.decimate = 16;
+    let flow = only_flow(&thinned);
+    assert!(flow.share.unwrap() > 0.5, "{:?}", flow.share);
 }
 
 #[test]

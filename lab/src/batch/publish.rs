@@ -72,6 +72,7 @@ fn results(
         axes: plan.axes.clone(),
         cases: plan.cases.clone(),
         controllers: plan.controllers.clone(),
+        subject: plan.subject,
         rows: rows.len(),
         series: plan.series,
         frames: plan.frames.clone(),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 use comfy_table::{presets, CellAlignment, Table as Text};
 
+use crate::report::words;
 use crate::results::{metric, Line, Results, Summary, Table, Verdict};
 
 /// The most controllers that are columns.
@@ -23,14 +24,18 @@ pub(super) fn print(results: &Results) -> Result<()> {
         "\n{}: {} ({seeds} seed{plural}, {})",
         manifest.plan, manifest.title, manifest.backend
     )?;
-    if seeds > 1 {
-        writeln!(out, "mean ± 95 % interval over the seeds")?;
-    }
     let tables: Vec<(&str, Table)> = manifest
         .metrics
         .iter()
         .map(|name| (name.as_str(), Table::new(results, name)))
         .collect();
+    let all = tables.iter().flat_map(|(_, table)| &table.lines);
+    let mut cells = all.flat_map(|line| line.cells.iter().flatten());
+    if cells.any(|cell| cell.spread().is_some()) {
+        writeln!(out, "mean ± 95 % interval over the seeds")?;
+    } else if seeds > 1 {
+        writeln!(out, "every seed gave these figures")?;
+    }
     if tables.iter().all(|(_, table)| table.lines.len() <= 1) {
         writeln!(out, "\n{}", controllers(&tables).trim_fmt())?;
     } else {
@@ -150,11 +155,5 @@ fn blank(left: usize, heads: impl Iterator<Item = String>) -> Text {
 
 fn cell(name: &str, summary: Option<Summary>) -> String {
     let digits = metric(name).map_or(3, |metric| metric.digits);
-    match summary {
-        None => "-".to_owned(),
-        Some(Summary { mean, interval, .. }) => match interval {
-            None => format!("{mean:.digits$}"),
-            Some(interval) => format!("{mean:.digits$} ± {interval:.digits$}"),
-        },
-    }
+    summary.map_or_else(|| "-".to_owned(), |summary| words::mean(&summary, digits))
 }

@@ -90,11 +90,13 @@ impl Aqm {
                 let in_order = match (red.min, red.max) {
                     (Queue::Bytes(min), Queue::Bytes(max)) => min < max,
                     (Queue::Bdp(min), Queue::Bdp(max)) => min < max,
+                    (Queue::Time(min), Queue::Time(max)) => min < max,
                     _ => false,
                 };
                 ensure!(
                     in_order,
-                    "red with min={},max={}; min is the smaller, and both are bytes or both bdp",
+                    "red with min={},max={}; min is the smaller, and both are bytes, both bdp \
+                     or both times",
                     format_queue(red.min),
                     format_queue(red.max)
                 );

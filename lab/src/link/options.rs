@@ -6,8 +6,10 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 
+use super::set::Setting;
 use super::{
-    Aggregate, Aqm, Direction, GilbertElliott, Handover, Link, Lte, Outage, Queue, RateStep,
+    Aggregate, Aqm, Direction, Distribution, GilbertElliott, Handover, Link, LossEvery, Lte,
+    Outage, Policer, Queue, Step,
 };
 use crate::units::{parse_duration, parse_queue, parse_rate, parse_share};
 
@@ -19,12 +21,17 @@ pub struct LinkOptions {
     /// The bottleneck's rate, counted over IP packets.
     #[arg(long, default_value = "10mbit", value_parser = parse_rate)]
     rate: u64,
-    /// Another rate from a time on, `20s=2mbit`. May be repeated.
-    #[arg(long, value_name = "TIME=RATE")]
-    step: Vec<RateStep>,
+    /// Another rate from a time on, `20s=2mbit`, or other values:
+    /// `at=20s,rate=2mbit,delay=30ms,jitter=5ms,loss=1%,queue=80ms`. May be
+    /// repeated.
+    #[arg(long, value_name = "TIME=RATE|OPTIONS")]
+    step: Vec<Step>,
     /// The bottleneck stands, `10s+500ms`; packets wait. May be repeated.
     #[arg(long, value_name = "TIME+TIME")]
     outage: Vec<Outage>,
+    /// Steps and outages start over after this time.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    repeat: Option<Duration>,
     /// Instead of a rate: a mahimahi trace of packet-delivery opportunities.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "lte"])]
     trace: Option<PathBuf>,
@@ -32,7 +39,11 @@ pub struct LinkOptions {
     /// `mean=10mbit,deviation=0.5,coherence=100ms,block_errors=10%`.
     #[arg(long, value_name = "OPTIONS", conflicts_with = "rate")]
     lte: Option<Lte>,
-    /// The most that waits for the bottleneck, `1bdp` or `64kB`.
+    /// A token bucket ahead of the queue, `rate=10mbit,burst=30kB`: what finds
+    /// no tokens is dropped.
+    #[arg(long, value_name = "OPTIONS")]
+    policer: Option<Policer>,
+    /// The most that waits for the bottleneck, `1bdp`, `64kB` or `80ms`.
     #[arg(long, default_value = "1bdp", value_parser = parse_queue)]
     queue: Queue,
     /// How the queue is managed: `drop-tail`, `codel`, `fq_codel`, `red`, with
@@ -45,6 +56,13 @@ pub struct LinkOptions {
     /// Standard deviation of the delay.
     #[arg(long, default_value = "0ms", value_parser = parse_duration)]
     jitter: Duration,
+    /// The distribution of the delay: `normal`, `uniform`, `pareto` or
+    /// `paretonormal`.
+    #[arg(long, value_name = "NAME", default_value = "normal")]
+    jitter_distribution: Distribution,
+    /// Packets within the same such time have the same jitter.
+    #[arg(long, default_value = "0ms", value_name = "TIME", value_parser = parse_duration)]
+    jitter_hold: Duration,
     /// Let packets overtake each other by jitter [default: order is kept].
     #[arg(long)]
     jitter_reorders: bool,
@@ -59,6 +77,9 @@ pub struct LinkOptions {
     /// `to_bad=1%,to_good=25%,loss_good=0%,loss_bad=50%`.
     #[arg(long, value_name = "OPTIONS", conflicts_with_all = ["loss", "loss_run"])]
     burst: Option<GilbertElliott>,
+    /// A burst of losses every so many packets, `packets=500,burst=8`.
+    #[arg(long, value_name = "OPTIONS")]
+    loss_every: Option<LossEvery>,
     /// Probability that a packet overtakes the delay.
     #[arg(long, default_value = "0%", value_parser = parse_share)]
     reorder: f64,
@@ -101,6 +122,11 @@ pub struct LinkOptions {
     /// Of small packets on the way back only every n-th passes.
     #[arg(long, value_name = "N", default_value_t = 1, alias = "ack-decimate")]
     up_decimate: u32,
+    /// Any key of the way back, as a plan's [link.up] has it:
+    /// `trace=FILE`, `steps=20s=2mbit`, `outages=10s+500ms`, `loss_run=5`. May
+    /// be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    up: Vec<Setting>,
 }
 
 impl LinkOptions {
@@ -115,23 +141,32 @@ impl LinkOptions {
             rate: (!shaped).then_some(self.rate),
             steps: self.step.clone(),
             outages: self.outage.clone(),
+            repeat: self.repeat,
             trace: self.trace.clone(),
             lte: self.lte,
+            policer: self.policer,
             queue: self.queue,
             aqm: self.aqm,
             delay: self.delay,
             jitter: self.jitter,
+            jitter_distribution: self.jitter_distribution,
+            jitter_hold: self.jitter_hold,
             jitter_reorders: self.jitter_reorders,
             loss: if self.burst.is_some() { 0.0 } else { self.loss },
             loss_run: self.loss_run,
             burst: self.burst,
+            loss_every: self.loss_every,
             reorder: self.reorder,
             grid: self.grid,
             handover: self.handover,
             ..Direction::default()
         };
-        let up = Direction {
-            rate: self.up_rate.or(down.rate),
+        // As that of the data, unless something takes its place.
+        let same = down
+            .rate
+            .filter(|_| !self.up.iter().any(Setting::is_capacity));
+        let mut up = Direction {
+            rate: self.up_rate.or(same),
             queue: self.up_queue.unwrap_or(self.queue),
             delay: self.up_delay.unwrap_or(self.delay),
             jitter: self.up_jitter,
@@ -143,6 +178,9 @@ impl LinkOptions {
             decimate: self.up_decimate,
             ..Direction::default()
         };
+        for setting in &self.up {
+            setting.apply(&mut up).map_err(anyhow::Error::msg)?;
+        }
         let link = Link { down, up };
         link.check()?;
         Ok(link)

@@ -6,61 +6,7 @@ use std::time::Duration;
 use anyhow::{ensure, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::units::{self, Options, Rate, Share, Text, Time};
-
-/// From a time on the bottleneck has another rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RateStep {
-    /// Since the beginning.
-    #[serde(with = "Text::<Time>")]
-    pub at: Duration,
-    /// Bits per second.
-    #[serde(with = "Text::<Rate>")]
-    pub rate: u64,
-}
-
-impl FromStr for RateStep {
-    type Err = String;
-
-    /// `20s=2mbit`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (at, rate) = text
-            .split_once('=')
-            .ok_or_else(|| format!("`{text}` is no step of the rate, such as 20s=2mbit"))?;
-        Ok(RateStep {
-            at: units::parse_duration(at)?,
-            rate: units::parse_rate(rate)?,
-        })
-    }
-}
-
-/// The bottleneck stands for a while; packets wait.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Outage {
-    /// Since the beginning.
-    #[serde(with = "Text::<Time>")]
-    pub at: Duration,
-    /// For how long.
-    #[serde(with = "Text::<Time>")]
-    pub lasts: Duration,
-}
-
-impl FromStr for Outage {
-    type Err = String;
-
-    /// `10s+500ms`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (at, lasts) = text
-            .split_once('+')
-            .ok_or_else(|| format!("`{text}` is no outage, such as 10s+500ms"))?;
-        Ok(Outage {
-            at: units::parse_duration(at)?,
-            lasts: units::parse_duration(lasts)?,
-        })
-    }
-}
+use crate::units::{self, Options, Rate, Share, Size, Text, Time};
 
 /// A bottleneck that behaves like an LTE cell: every millisecond (TTI) a block
 /// whose size follows a rate that wanders, and blocks that fail go again 8 ms
@@ -217,6 +163,99 @@ impl FromStr for GilbertElliott {
     }
 }
 
+/// A token bucket: a packet passes at once where there are tokens for all its
+/// bytes, and is dropped otherwise (RFC 2697 with one rate and one bucket).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policer {
+    /// Bits per second that flow into the bucket.
+    #[serde(with = "Text::<Rate>")]
+    pub rate: u64,
+    /// Bytes that it holds, and has at the beginning.
+    #[serde(with = "Text::<Size>")]
+    pub burst: u64,
+}
+
+impl Policer {
+    /// The least bucket: a full-sized packet of Ethernet has to fit.
+    const LEAST: u64 = 1500;
+
+    pub(super) fn check(&self) -> Result<()> {
+        ensure!(
+            self.rate > 0,
+            "a policer's rate of 0; it is at least 1 bit/s"
+        );
+        ensure!(
+            self.burst >= Self::LEAST,
+            "a policer's burst of {} bytes; it is at least {}, a full-sized packet",
+            self.burst,
+            Self::LEAST
+        );
+        Ok(())
+    }
+}
+
+impl FromStr for Policer {
+    type Err = String;
+
+    /// `rate=10mbit,burst=30kB`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut options = Options::new("policer", text)?;
+        let policer = Policer {
+            rate: options.need("rate", units::parse_rate)?,
+            burst: options.need("burst", units::parse_size)?,
+        };
+        options.end()?;
+        Ok(policer)
+    }
+}
+
+/// A burst of losses that comes by count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LossEvery {
+    /// Packets from the end of a burst to the end of the next.
+    pub packets: u32,
+    /// Packets that are lost, the last of these; fewer than all.
+    pub burst: u32,
+}
+
+impl LossEvery {
+    /// The share of packets that are lost.
+    pub fn mean_loss(&self) -> f64 {
+        f64::from(self.burst) / f64::from(self.packets)
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let LossEvery { packets, burst } = *self;
+        ensure!(
+            0 < burst && burst < packets,
+            "{burst} losses every {packets} packets; they are at least 1 and fewer than the packets"
+        );
+        Ok(())
+    }
+}
+
+impl FromStr for LossEvery {
+    type Err = String;
+
+    /// `packets=500,burst=8`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut options = Options::new("loss_every", text)?;
+        let every = LossEvery {
+            packets: options.need("packets", packets)?,
+            burst: options.need("burst", packets)?,
+        };
+        options.end()?;
+        Ok(every)
+    }
+}
+
+fn packets(text: &str) -> Result<u32, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is no number of packets, such as 16"))
+}
+
 /// Packets are held ahead of the queue and enter it together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -234,10 +273,6 @@ impl FromStr for Aggregate {
     /// `packets=16,at_most=10ms`.
     fn from_str(text: &str) -> Result<Self, String> {
         let mut options = Options::new("aggregate", text)?;
-        let packets = |text: &str| {
-            text.parse()
-                .map_err(|_| format!("`{text}` is no number of packets, such as 16"))
-        };
         let aggregate = Aggregate {
             packets: options.need("packets", packets)?,
             at_most: options.need("at_most", units::parse_duration)?,

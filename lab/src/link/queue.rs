@@ -16,6 +16,10 @@ pub enum Queue {
     /// In bandwidth-delay products: rate (the first one, or the mean of what
     /// stands instead) times the sum of the path's delays in both directions.
     Bdp(f64),
+    /// In time: as many bytes as the bottleneck carries in it at the rate of
+    /// the moment (of a trace or a cell, at its mean; in an outage, at the rate
+    /// without it).
+    Time(Duration),
 }
 
 impl Queue {
@@ -32,6 +36,7 @@ impl Queue {
             Queue::Bdp(multiple) => {
                 ((multiple * bdp(rate, round_trip)).round() as u64).max(Self::LEAST)
             }
+            Queue::Time(time) => bdp(rate, time).round() as u64,
         }
     }
 
@@ -44,6 +49,7 @@ impl Queue {
                 let bdp = bdp(rate, round_trip).max(Self::LEAST as f64);
                 (multiple * bdp).round() as u64
             }
+            Queue::Time(_) => self.bytes(rate, round_trip),
         }
     }
 }

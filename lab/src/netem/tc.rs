@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{ensure, Result};
 
-use crate::link::{Aqm, Direction, IP_AND_UDP_HEADERS};
+use crate::link::{Aqm, Direction, Distribution, IP_AND_UDP_HEADERS};
 
 use super::MAX_DATAGRAM_SIZE;
 
@@ -22,13 +22,23 @@ const ORDERING_RATE: &str = "1000gbit";
 /// What it cannot be, and what can.
 pub(super) fn check(direction: &Direction) -> Result<()> {
     for (has, what) in [
-        (!direction.steps.is_empty(), "steps of the rate"),
+        (!direction.steps.is_empty(), "steps"),
         (!direction.outages.is_empty(), "outages"),
         (direction.trace.is_some(), "a trace"),
         (direction.lte.is_some(), "an LTE cell"),
+        (direction.policer.is_some(), "a policer"),
         (direction.aqm != Aqm::DropTail, "queue management"),
+        (
+            direction.jitter_distribution != Distribution::Normal,
+            "jitter of another distribution than normal",
+        ),
+        (
+            direction.jitter_hold > Duration::ZERO,
+            "jitter that packets have in common",
+        ),
         (direction.jitter_reorders, "jitter that reorders"),
         (direction.burst.is_some(), "losses in two states"),
+        (direction.loss_every.is_some(), "losses by count"),
         (direction.aggregate.is_some(), "aggregation"),
         (direction.decimate > 1, "decimation"),
         (direction.handover.is_some(), "handover"),
@@ -137,6 +147,20 @@ mod tests {
         };
         let qdisc = bottleneck(&small, rtt);
         assert_eq!(joined(qdisc), "rate 10000000bit -14 limit 2");
+        let timed = Direction {
+            queue: Queue::Time(Duration::from_millis(45)),
+            ..direction()
+        };
+        assert_eq!(
+            bottleneck(&timed, rtt),
+            bottleneck(
+                &Direction {
+                    queue: Queue::Bdp(0.5),
+                    ..direction()
+                },
+                rtt
+            )
+        );
         assert_eq!(bottleneck(&Direction::default(), rtt), None);
     }
 

@@ -40,7 +40,21 @@ pub(super) fn axes(sweep: &Table) -> Result<Vec<Axis>, Fault> {
     sweep.entries.iter().map(axis).collect()
 }
 
+/// Words of tables and expectations that no axis can have for a name, and what
+/// does what such an axis would.
+const TAKEN: [(&str, &str); 2] = [
+    (
+        "controller",
+        "a controller with fields of a flow gets a name in [controllers], for a sweep over flow.cc",
+    ),
+    ("case", "rows with names of their own are [[case]]"),
+];
+
 fn axis(entry: &Entry) -> Result<Axis, Fault> {
+    if let Some((name, instead)) = TAKEN.iter().find(|(name, _)| *name == entry.key) {
+        let message = format!("an axis cannot be called `{name}`: {instead}");
+        return Err(Fault::at(entry.key_place, message));
+    }
     let axis = match &entry.node.value {
         Value::Table(fields) if fields.get("from").is_none() => together(entry, fields)?,
         _ => {

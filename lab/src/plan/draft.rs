@@ -1,5 +1,7 @@
 //! A plan on its way from a tree to what there is to run.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
 use super::axis::{axes, Axis};
@@ -12,7 +14,7 @@ use super::read::SCENARIO;
 use super::scenario::Controllers;
 use super::seeds::seeds;
 use super::tree::{Entry, Node, Table, Value};
-use super::Plan;
+use super::{Plan, Point};
 use crate::results;
 
 /// What a plan shows that does not say it.
@@ -33,10 +35,12 @@ pub(super) struct Draft<'a> {
     pub(super) axes: Vec<Axis>,
     pub(super) cases: Vec<Case>,
     pub(super) seeds: Vec<u64>,
+    /// The folder of each of the plan's files.
+    pub(super) folders: Vec<PathBuf>,
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn read(root: &'a Table) -> Result<Self, Fault> {
+    pub(super) fn read(root: &'a Table, folders: Vec<PathBuf>) -> Result<Self, Fault> {
         let within = |key: &'static str| move |fault: Fault| fault.within(key);
         let entries = root.entries.iter();
         let part = |entry: &&Entry| SCENARIO.contains(&entry.key.as_str());
@@ -64,20 +68,25 @@ impl<'a> Draft<'a> {
                 .get("seeds")
                 .map_or(Ok(vec![1]), seeds)
                 .map_err(within("seeds"))?,
+            folders,
         })
     }
 
     pub(super) fn plan(self) -> Result<Plan, Fault> {
         let points = self.points()?;
         let flows = self.flows();
+        let subject = self.subject(&points)?;
         let axes: Vec<results::Axis> = self
             .axes
             .iter()
-            .map(|axis| described(axis, flows))
+            .map(|axis| described(axis, flows, subject))
             .collect();
         let cases: Vec<String> = self.cases.iter().map(|case| case.name.clone()).collect();
         let mut controllers = Vec::new();
-        for controller in points.iter().flat_map(|point| &point.controllers) {
+        let shown = |flow: &(usize, &String)| subject.is_none_or(|it| it == flow.0 as u64);
+        let flows = points.iter();
+        let flows = flows.flat_map(|point| point.controllers.iter().enumerate());
+        for (_, controller) in flows.filter(shown) {
             if !controllers.contains(controller) {
                 controllers.push(controller.clone());
             }
@@ -110,6 +119,7 @@ impl<'a> Draft<'a> {
             description: text("description")?,
             backend: self.field("backend")?.unwrap_or_default(),
             metrics: self.metrics()?,
+            subject,
             series: self.field("series")?.unwrap_or_default(),
             frames: self.field("frames")?,
             qlog: self.field("qlog")?.unwrap_or_default(),
@@ -127,6 +137,19 @@ impl<'a> Draft<'a> {
         let node = self.root.get(key);
         let value = node.map(|node| T::deserialize(node).map_err(|fault| fault.within(key)));
         value.transpose()
+    }
+
+    /// The flow under test, which every point has.
+    fn subject(&self, points: &[Point]) -> Result<Option<u64>, Fault> {
+        let subject: Option<u64> = self.field("subject")?;
+        let fewest = points.iter().map(|point| point.controllers.len()).min();
+        match (self.root.get("subject"), subject.zip(fewest)) {
+            (Some(node), Some((flow, fewest))) if flow >= fewest as u64 => {
+                let expected = format!("the number of a flow, from 0 to {}", fewest - 1);
+                Err(node.unexpected(&expected).within("subject"))
+            }
+            _ => Ok(subject),
+        }
     }
 
     fn metrics(&self) -> Result<Vec<String>, Fault> {
@@ -152,12 +175,12 @@ impl<'a> Draft<'a> {
     }
 }
 
-fn described(axis: &Axis, flows: usize) -> results::Axis {
+fn described(axis: &Axis, flows: usize, subject: Option<u64>) -> results::Axis {
     let paths = || axis.fields.iter().map(|(path, _)| path);
     results::Axis {
         name: axis.name.clone(),
         fields: paths().map(Path::text).collect(),
         values: axis.stops.iter().map(|stop| stop.label.clone()).collect(),
-        controllers: paths().all(|path| path.is_every_controller(flows)),
+        controllers: paths().all(|path| path.is_every_controller(flows, subject)),
     }
 }

@@ -91,6 +91,15 @@ impl Sources {
         self.files.len() - 1
     }
 
+    /// The folder of each file.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        let folder = |(path, _): &(PathBuf, String)| path.parent().map(Path::to_owned);
+        self.files
+            .iter()
+            .map(|file| folder(file).unwrap_or_default())
+            .collect()
+    }
+
     /// The files, named by their places from a folder.
     pub(super) fn files_from(self, folder: &Path) -> Vec<PlanFile> {
         let file = |(path, text): (PathBuf, String)| PlanFile {

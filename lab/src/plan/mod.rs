@@ -64,6 +64,8 @@ pub struct Plan {
     pub seeds: Vec<u64>,
     /// The names of the metrics to show.
     pub metrics: Vec<String>,
+    /// The flow under test, of which alone the tables are; `None`: all flows.
+    pub subject: Option<u64>,
     /// Whether each run's flows are kept over time.
     pub series: bool,
     /// The parts of the run that pictures show; `None` shows all of it.
@@ -117,23 +119,17 @@ impl Plan {
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.file_stem().context("a plan is a file NAME.toml")?;
         let Document { sources, root } = Document::read(path)?;
-        let plan = Draft::read(&root).and_then(Draft::plan);
+        let plan = Draft::read(&root, sources.folders()).and_then(Draft::plan);
         let mut plan = plan.map_err(|fault| sources.explain(&fault))?;
         plan.name = name.to_string_lossy().into_owned();
         let folder = path.parent().unwrap_or(Path::new(""));
         plan.files = sources.files_from(folder);
-        // A trace's file is named from the plan's own place.
         let mut traces = BTreeSet::new();
-        for point in &mut plan.points {
-            let links = point.scenario.path.iter_mut();
-            for direction in links.flat_map(|link| [&mut link.down, &mut link.up]) {
-                if let Some(trace) = &mut direction.trace {
-                    *trace = folder.join(&trace);
-                    if traces.insert(trace.clone()) {
-                        let plan = || path.display().to_string();
-                        sim::check_trace(trace).with_context(plan)?;
-                    }
-                }
+        let links = plan.points.iter().flat_map(|point| &point.scenario.path);
+        for direction in links.flat_map(|link| [&link.down, &link.up]) {
+            if let Some(trace) = direction.trace.as_ref().filter(|it| traces.insert(*it)) {
+                let plan = || path.display().to_string();
+                sim::check_trace(trace).with_context(plan)?;
             }
         }
         Ok(plan)

@@ -37,11 +37,18 @@ impl Path {
         self.0.join(".")
     }
 
-    /// Whether the field is the controller of every flow.
-    pub(super) fn is_every_controller(&self, flows: usize) -> bool {
+    /// Whether the field is the controller of every flow that tables show: of
+    /// `flows` flows all, or the `subject`.
+    pub(super) fn is_every_controller(&self, flows: usize, subject: Option<u64>) -> bool {
         match &self.0[..] {
             [flow, cc] => flow == "flow" && cc == "cc",
-            [flow, number, cc] => flows == 1 && flow == "flow" && number == "0" && cc == "cc",
+            [flow, number, cc] => {
+                let shown = match subject {
+                    Some(subject) => number.parse() == Ok(subject),
+                    None => flows == 1 && number == "0",
+                };
+                shown && flow == "flow" && cc == "cc"
+            }
             _ => false,
         }
     }

@@ -109,7 +109,7 @@ impl Draft<'_> {
             scenario,
             origins,
             controllers,
-        } = lower(&tree, &self.controllers)?;
+        } = lower(&tree, &self.controllers, &self.folders)?;
         scenario.check_parts().map_err(|(part, error)| {
             let (name, index) = match part {
                 Part::Whole => return Fault::at(tree.place, format!("{error:#}")),
@@ -142,7 +142,7 @@ impl Draft<'_> {
 
     /// Whether the plan is wrong in this way without its cases and sweeps.
     fn is_wrong(&self, part: Part, error: &Error) -> bool {
-        let bare = lower(&self.scenario, &self.controllers);
+        let bare = lower(&self.scenario, &self.controllers, &self.folders);
         let checked = bare.map(|bare| bare.scenario.check_parts());
         checked.is_ok_and(|checked| {
             checked.is_err_and(|(other, why)| {

@@ -21,13 +21,14 @@ pub(super) const SCENARIO: [&str; 7] = [
 ];
 
 /// The other fields of a plan.
-const PLAN: [&str; 14] = [
+const PLAN: [&str; 15] = [
     "extends",
     "title",
     "description",
     "backend",
     "seeds",
     "metrics",
+    "subject",
     "series",
     "frames",
     "qlog",

@@ -1,16 +1,30 @@
 //! A tree as a scenario.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
 use super::fault::Fault;
-use super::tree::{Node, Table, Value};
+use super::tree::{Entry, Node, Table, Value};
 use crate::scenario::Scenario;
 
 /// The controllers that a plan has names for.
 pub(super) struct Controllers {
-    /// The plan's name, and what quiche is asked for.
-    names: Vec<(String, String)>,
+    named: Vec<Controller>,
 }
+
+/// A controller by the plan's name.
+struct Controller {
+    name: String,
+    /// What quiche is asked for.
+    cc: String,
+    /// Fields of the flow that go with it.
+    fields: Vec<Entry>,
+}
+
+/// The fields of a flow that can go with a controller: what changes its
+/// behaviour in quiche.
+const FIELDS: [&str; 2] = ["silly_window_avoidance", "cubic_spurious_undo"];
 
 /// A scenario, and the controller of each of its flows as the plan calls it.
 pub(super) struct Lowered {
@@ -27,23 +41,50 @@ impl Controllers {
     /// Reads `[controllers]`.
     pub(super) fn read(table: Option<&Table>) -> Result<Self, Fault> {
         petra::register();
-        let mut names = Vec::new();
-        for entry in table.iter().flat_map(|table| &table.entries) {
-            let cc = entry.node.text().and_then(|cc| checked(cc, &entry.node));
-            let cc = cc.map_err(|fault| fault.within(&entry.key))?;
-            names.push((entry.key.clone(), cc.to_owned()));
-        }
-        Ok(Controllers { names })
+        let entries = table.iter().flat_map(|table| &table.entries);
+        let named = |entry: &Entry| named(entry).map_err(|fault| fault.within(&entry.key));
+        Ok(Controllers {
+            named: entries.map(named).collect::<Result<_, Fault>>()?,
+        })
     }
 
-    /// What quiche is asked for, by the plan's name or by its own.
-    fn resolve<'a>(&'a self, node: &'a Node) -> Result<&'a str, Fault> {
+    /// What quiche is asked for, by the plan's name or by its own, and the
+    /// fields that go with it.
+    fn resolve(&self, node: &Node) -> Result<(String, &[Entry]), Fault> {
         let text = node.text()?;
-        match self.names.iter().find(|(name, _)| name == text) {
-            Some((_, cc)) => Ok(cc),
-            None => checked(text, node),
+        match self.named.iter().find(|named| named.name == text) {
+            Some(named) => Ok((named.cc.clone(), &named.fields)),
+            None => Ok((checked(text, node)?.to_owned(), &[])),
         }
     }
+}
+
+/// `petra`, or `{ cc = "cubic", cubic_spurious_undo = true }`.
+fn named(entry: &Entry) -> Result<Controller, Fault> {
+    let (mut cc, mut fields) = (None, Vec::new());
+    match &entry.node.value {
+        Value::Table(table) => {
+            for field in &table.entries {
+                match field.key.as_str() {
+                    "cc" => cc = Some(&field.node),
+                    key if FIELDS.contains(&key) => fields.push(field.clone()),
+                    key => {
+                        let known = FIELDS.join(", ");
+                        let message = format!("a controller has no `{key}`; it has cc, {known}");
+                        return Err(Fault::at(field.key_place, message));
+                    }
+                }
+            }
+        }
+        _ => cc = Some(&entry.node),
+    }
+    let missing = || Fault::at(entry.node.place, "a controller without `cc`");
+    let node = cc.ok_or_else(missing)?;
+    Ok(Controller {
+        name: entry.key.clone(),
+        cc: checked(node.text()?, node)?.to_owned(),
+        fields,
+    })
 }
 
 fn checked<'a>(cc: &'a str, node: &Node) -> Result<&'a str, Fault> {
@@ -54,7 +95,14 @@ fn checked<'a>(cc: &'a str, node: &Node) -> Result<&'a str, Fault> {
 }
 
 /// Makes a scenario of a plan's `link`, `flow` and so on, with seed 1.
-pub(super) fn lower(tree: &Node, controllers: &Controllers) -> Result<Lowered, Fault> {
+///
+/// A trace is named from the folder of the file that names it: of these, each
+/// file has one.
+pub(super) fn lower(
+    tree: &Node,
+    controllers: &Controllers,
+    folders: &[PathBuf],
+) -> Result<Lowered, Fault> {
     let mut parts = tree.table()?.clone();
     let (mut names, mut counts) = (Vec::new(), Vec::new());
     for (singular, plural) in [("link", "path"), ("flow", "flows"), ("cross", "cross")] {
@@ -71,6 +119,9 @@ pub(super) fn lower(tree: &Node, controllers: &Controllers) -> Result<Lowered, F
                 place: entry.node.place,
                 value: Value::List(vec![entry.node]),
             };
+        }
+        if singular == "link" {
+            traces(&mut entry.node, folders);
         }
         if singular == "flow" {
             flows(&mut entry.node, controllers, &mut names, &mut counts)?;
@@ -99,6 +150,25 @@ pub(super) fn lower(tree: &Node, controllers: &Controllers) -> Result<Lowered, F
             .flat_map(|(name, count)| vec![name.clone(); *count])
             .collect(),
     })
+}
+
+/// Puts its folder before the name of each trace.
+fn traces(node: &mut Node, folders: &[PathBuf]) {
+    match &mut node.value {
+        Value::List(links) => links.iter_mut().for_each(|link| traces(link, folders)),
+        Value::Table(link) => {
+            if let Some(up) = link.get_mut("up") {
+                traces(up, folders);
+            }
+            if let Some(trace) = link.get_mut("trace") {
+                if let Value::Text(name) = &mut trace.value {
+                    let path = folders[trace.place.file].join(&*name);
+                    *name = path.to_string_lossy().into_owned();
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Takes out of each flow what only a plan has: how many there are, the plan's
@@ -141,13 +211,17 @@ fn flows(
                 .map_err(|fault| within(fault.within("cc")))?
                 .to_owned(),
         );
-        let cc = controllers.resolve(node).map(str::to_owned);
-        let mut cc = cc.map_err(|fault| within(fault.within("cc")))?;
+        let resolved = controllers.resolve(node);
+        let (mut cc, fields) = resolved.map_err(|fault| within(fault.within("cc")))?;
         if let Some(options) = options {
             let with = with_options(&cc, &options);
             cc = with.map_err(|fault| within(fault.within("options")))?;
         }
         node.value = Value::Text(cc);
+        for field in fields {
+            table.take(&field.key);
+            table.entries.push(field.clone());
+        }
     }
     Ok(())
 }

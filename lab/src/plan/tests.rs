@@ -228,3 +228,112 @@ fn a_key_is_of_the_run_and_of_nothing_else() {
         key(&one)
     );
 }
+
+#[test]
+fn a_controller_may_have_fields_of_a_flow() {
+    let plan = extended(
+        r#"
+        [controllers]
+        rfc-cubic = { cc = "cubic", silly_window_avoidance = true, cubic_spurious_undo = true }
+        quick = "petra:faster_start=on"
+        [sweep]
+        "flow.cc" = ["rfc-cubic", "cubic", "quick"]
+        [[expect]]
+        metric = "goodput_mbps"
+        of = { controller = "rfc-cubic" }
+        at_least = { controller = "cubic" }
+        "#,
+    );
+    assert_eq!(plan.controllers, ["rfc-cubic", "cubic", "quick"]);
+    let flow = |point: usize| &plan.points[point].scenario.flows[0];
+    let fields = |point| {
+        let flow = flow(point);
+        (
+            flow.cc.as_str(),
+            flow.silly_window_avoidance,
+            flow.cubic_spurious_undo,
+        )
+    };
+    assert_eq!(fields(0), ("cubic", Some(true), true));
+    assert_eq!(fields(1), ("cubic", None, false));
+    assert_eq!(fields(2), ("petra:faster_start=on", None, false));
+    for (controllers, says) in [
+        (
+            "it = { silly_window_avoidance = true }",
+            "controllers.it: a controller without `cc`",
+        ),
+        (
+            "it = { cc = \"cubic\", start = \"1s\" }",
+            "a controller has no `start`; it has cc, silly_window_avoidance",
+        ),
+        ("it = { cc = \"vegas\" }", "`vegas`"),
+    ] {
+        let text = format!("extends = \"base.toml\"\n[controllers]\n{controllers}\n");
+        let error = self::plan(&text).unwrap_err();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn a_sweep_may_set_quiches_default_and_takes_no_name_of_the_tables() {
+    let plan = extended("[sweep]\n\"flow.silly_window_avoidance\" = [true, false, \"none\"]\n");
+    let flows = plan.points.iter().map(|point| &point.scenario.flows[0]);
+    let set: Vec<_> = flows.map(|flow| flow.silly_window_avoidance).collect();
+    assert_eq!(set, [Some(true), Some(false), None]);
+    for (name, says) in [("controller", "[controllers]"), ("case", "[[case]]")] {
+        let sweep = format!(
+            "extends = \"base.toml\"\n[sweep.{name}]\nname = [\"a\"]\n\"flow.cc\" = [\"reno\"]\n"
+        );
+        let error = self::plan(&sweep).unwrap_err();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn a_trace_is_beside_the_file_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("base");
+    fs::create_dir(&base).unwrap();
+    fs::write(base.join("cell.down"), "1\n").unwrap();
+    fs::write(folder.path().join("own.up"), "2\n").unwrap();
+    let text = "[link]\ntrace = \"cell.down\"\n[[flow]]\ncc = \"reno\"\n";
+    fs::write(base.join("base.toml"), text).unwrap();
+    let path = folder.path().join("plan.toml");
+    let text = "extends = \"base/base.toml\"\n[sweep]\n\"link.up.trace\" = [\"own.up\"]\n";
+    fs::write(&path, text).unwrap();
+    let plan = Plan::read(&path).unwrap();
+    let link = &plan.points[0].scenario.path[0];
+    assert_eq!(link.down.trace, Some(base.join("cell.down")));
+    assert_eq!(link.up.trace, Some(folder.path().join("own.up")));
+    // Results call it as the plan does.
+    assert_eq!(plan.points[0].settings[0].1, "own.up");
+}
+
+#[test]
+fn a_plan_may_have_a_flow_under_test() {
+    let duel = |subject: &str| {
+        let text = format!(
+            "extends = \"base.toml\"\n{subject}\n[[flow]]\ncc = \"petra\"\n[[flow]]\ncc = \"reno\"\n\
+             [sweep]\n\"flow.0.cc\" = [\"petra\", \"westwood\"]\n\"flow.1.cc\" = [\"reno\", \"cubic\"]\n"
+        );
+        self::plan(&text)
+    };
+    let columns = |plan: &Plan| {
+        plan.axes
+            .iter()
+            .map(|axis| axis.controllers)
+            .collect::<Vec<_>>()
+    };
+    let with = duel("subject = 0").unwrap();
+    assert_eq!(with.subject, Some(0));
+    assert_eq!(with.controllers, ["petra", "westwood"]);
+    assert_eq!(columns(&with), [true, false]);
+    let without = duel("").unwrap();
+    assert_eq!(without.controllers, ["petra", "reno", "cubic", "westwood"]);
+    assert_eq!(columns(&without), [false, false]);
+    let error = duel("subject = 2").unwrap_err();
+    assert!(
+        error.contains("subject: `2`") && error.contains("from 0 to 1"),
+        "{error}"
+    );
+}

@@ -140,7 +140,7 @@ fn delays(draft: &Draft, results: &Results) -> Option<Figure> {
 }
 
 fn of<'a>(results: &'a Results, controller: &'a str) -> impl Iterator<Item = &'a Row> {
-    let rows = results.rows.iter();
+    let rows = results.shown();
     rows.filter(move |row| row.controller == controller)
 }
 

@@ -102,10 +102,10 @@ pub(super) fn mean(metric: &str, summary: Option<&Summary>, best: bool) -> Marku
     html! {
         @match summary {
             None => { "–" }
-            Some(Summary { mean, interval, .. }) => {
-                @let mean = format!("{mean:.digits$}");
+            Some(summary) => {
+                @let mean = format!("{:.digits$}", summary.mean);
                 @if best { b.best { (mean) } } @else { (mean) }
-                @if let Some(interval) = interval { span.pm { (format!(" ± {interval:.digits$}")) } }
+                @if let Some(interval) = summary.spread() { span.pm { (format!(" ± {interval:.digits$}")) } }
             }
         }
     }

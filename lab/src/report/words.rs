@@ -20,7 +20,7 @@ pub(crate) fn title(name: &str) -> String {
 
 /// `9.300 ± 0.018`.
 pub(crate) fn mean(summary: &Summary, digits: usize) -> String {
-    match summary.interval {
+    match summary.spread() {
         None => format!("{:.digits$}", summary.mean),
         Some(interval) => format!("{:.digits$} ± {interval:.digits$}", summary.mean),
     }
@@ -106,6 +106,7 @@ mod tests {
         let summary = Summary::new(&[1.0, 1.1, 0.9]).unwrap();
         assert_eq!(mean(&summary, 2), "1.00 ± 0.25");
         assert_eq!(mean(&Summary::new(&[1.0]).unwrap(), 2), "1.00");
+        assert_eq!(mean(&Summary::new(&[1.5; 5]).unwrap(), 2), "1.50");
         let estimate = Estimate {
             value: 1.22,
             interval: Some((1.178, 1.27)),

@@ -36,6 +36,9 @@ pub struct Manifest {
     pub cases: Vec<String>,
     /// The controllers as the plan calls them, in its order.
     pub controllers: Vec<String>,
+    /// The flow under test: of each run tables have this one alone. `None`: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<u64>,
     /// How many rows there are: of a table cut short nothing is made.
     pub rows: usize,
     /// Whether `series/KEY.csv` has each run's flows over time.

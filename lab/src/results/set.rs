@@ -19,6 +19,15 @@ pub struct Results {
     pub rows: Vec<Row>,
 }
 
+impl Results {
+    /// The rows that tables and distributions are made of.
+    pub fn shown(&self) -> impl Iterator<Item = &Row> {
+        let subject = self.manifest.subject;
+        let shown = move |row: &&Row| subject.is_none_or(|flow| row.flow == flow);
+        self.rows.iter().filter(shown)
+    }
+}
+
 /// What `petra-lab run` leaves in its folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultSet {

@@ -36,6 +36,11 @@ impl Summary {
         })
     }
 
+    /// The interval, if the values differ: of equal ones there is none to show.
+    pub fn spread(&self) -> Option<f64> {
+        self.interval.filter(|_| self.deviation != Some(0.0))
+    }
+
     /// Whether two means differ by more than chance explains: by more than
     /// the root of their intervals' squares.
     pub fn differs(&self, other: &Summary) -> bool {
@@ -83,6 +88,9 @@ mod tests {
             Summary::new(&equal[2..]).unwrap(),
         );
         assert_eq!((ten.mean, ten.interval), (36.143, Some(0.0)));
+        assert_eq!(ten.spread(), None);
+        let two = Summary::new(&[1.0, 2.0]).unwrap();
+        assert_eq!(two.spread(), two.interval);
         assert!(!ten.differs(&eight));
         let single = Summary::new(&[7.0]).unwrap();
         assert_eq!((single.mean, single.interval), (7.0, None));

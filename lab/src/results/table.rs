@@ -48,11 +48,11 @@ impl Table {
     /// The table of a metric. Of several flows of a controller in one run, the
     /// run's value is the mean.
     pub fn new(results: &Results, metric: &str) -> Self {
-        let Results { manifest, rows } = results;
+        let manifest = &results.manifest;
         let controllers = manifest.controllers.clone();
         let mut lines: Vec<Line> = Vec::new();
         let mut groups: Vec<BTreeMap<(usize, u64), Vec<f64>>> = Vec::new();
-        for row in rows {
+        for row in results.shown() {
             let labels = labels(manifest, row);
             let place = lines.iter().position(|line| line.labels == labels);
             let place = place.unwrap_or_else(|| {

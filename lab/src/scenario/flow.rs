@@ -1,9 +1,11 @@
 //! One connection, and what it downloads.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{ensure, Result};
+use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::Scenario;
@@ -154,7 +156,11 @@ impl FromStr for Flow {
 #[serde(deny_unknown_fields)]
 struct Written {
     cc: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        deserialize_with = "maybe_switch",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     silly_window_avoidance: Option<bool>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     cubic_spurious_undo: bool,
@@ -196,6 +202,30 @@ struct Written {
     off: Option<Duration>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     web: Option<Web>,
+}
+
+/// Reads `true`, `false` or, for quiche's default, `none`.
+fn maybe_switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    struct Reader;
+    impl Visitor<'_> for Reader {
+        type Value = Option<bool>;
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("true, false or \"none\"")
+        }
+
+        fn visit_bool<E: de::Error>(self, value: bool) -> Result<Self::Value, E> {
+            Ok(Some(value))
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            match text {
+                "none" => Ok(None),
+                text => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+            }
+        }
+    }
+    deserializer.deserialize_any(Reader)
 }
 
 impl TryFrom<Written> for Flow {
@@ -285,6 +315,18 @@ mod tests {
         ] {
             assert!(read(text).unwrap_err().contains("`on` with `off`"));
         }
+        for (text, expected) in [
+            ("true", Some(true)),
+            ("false", Some(false)),
+            ("\"none\"", None),
+        ] {
+            let flow = format!(r#"{{"cc": "cubic", "silly_window_avoidance": {text}}}"#);
+            let flow = read(&flow).unwrap();
+            assert_eq!(flow.silly_window_avoidance, expected);
+            assert_eq!(read(&serde_json::to_string(&flow).unwrap()), Ok(flow));
+        }
+        let error = read(r#"{"cc": "cubic", "silly_window_avoidance": "some"}"#).unwrap_err();
+        assert!(error.contains("\"none\""), "{error}");
         let narrow = read(r#"{"cc": "reno", "receive_window": "20kB"}"#).unwrap();
         assert_eq!(narrow.receive_window, Some(20_000));
         assert_eq!(read(&serde_json::to_string(&narrow).unwrap()), Ok(narrow));

@@ -200,7 +200,7 @@ impl<'a> Engine<'a> {
         }
         let links = self.world.path.down().enumerate().map(|(index, channel)| {
             let bytes = channel.carried(end);
-            let rate = self.supply.rate(index, 0, end);
+            let rate = self.supply.most(index, 0, end);
             LinkReport {
                 bytes,
                 utilisation: rate.map(|rate| bytes as f64 * 8e9 / (rate * end as f64)),

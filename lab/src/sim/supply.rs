@@ -1,7 +1,7 @@
 //! What the path could have carried, over any time of a run.
 
-use super::channel::{Capacity, Nanos};
-use crate::link;
+use super::channel::{Capacity, Nanos, Schedule};
+use crate::link::{self, Policer};
 use crate::scenario::Scenario;
 
 /// The capacity of every link, the way of the data, noted again and again.
@@ -9,27 +9,32 @@ pub(super) struct Supply {
     links: Vec<Link>,
     times: Vec<Nanos>,
     /// Share of the packets that get from a link's bottleneck to its end.
-    passing: Vec<f64>,
+    passing: Vec<Schedule<f64>>,
     max_datagram_size: usize,
 }
 
 struct Link {
     capacity: Capacity,
+    policer: Option<Policer>,
     /// Bits until each of the times.
     offered: Vec<f64>,
 }
 
 impl Supply {
     pub(super) fn new(scenario: &Scenario, capacities: Vec<Capacity>) -> Self {
-        let links = capacities.into_iter().map(|capacity| Link {
+        let policers = scenario.path.iter().map(|link| link.down.policer);
+        let links = capacities.into_iter().zip(policers);
+        let links = links.map(|(capacity, policer)| Link {
             capacity,
+            policer,
             offered: Vec::new(),
         });
-        let losses = scenario.path.iter().map(|link| link.down.mean_loss());
+        let passing =
+            |link: &link::Link| Schedule::new(&link.down, |stage| 1.0 - stage.mean_loss());
         let mut supply = Supply {
             links: links.collect(),
             times: Vec::new(),
-            passing: losses.map(|loss| 1.0 - loss).collect(),
+            passing: scenario.path.iter().map(passing).collect(),
             max_datagram_size: scenario.max_datagram_size,
         };
         supply.note(0);
@@ -47,9 +52,27 @@ impl Supply {
         }
     }
 
-    /// The mean rate of a link in bits per second; `None` when it has no limit.
-    pub(super) fn rate(&self, link: usize, from: Nanos, to: Nanos) -> Option<f64> {
-        let Link { capacity, offered } = &self.links[link];
+    /// The mean rate of a link in bits per second, without its policer's burst;
+    /// `None` when it has no limit.
+    fn rate(&self, link: usize, from: Nanos, to: Nanos) -> Option<f64> {
+        let policed = self.links[link].policer.map(|policer| policer.rate as f64);
+        smaller(self.bottleneck(link, from, to), policed)
+    }
+
+    /// The most that a link carries from one time to another, as a mean rate in
+    /// bits per second: its policer may have a burst left.
+    pub(super) fn most(&self, link: usize, from: Nanos, to: Nanos) -> Option<f64> {
+        let seconds = to.saturating_sub(from).max(1) as f64 / 1e9;
+        let policed = self.links[link]
+            .policer
+            .map(|policer| policer.rate as f64 + policer.burst as f64 * 8.0 / seconds);
+        smaller(self.bottleneck(link, from, to), policed)
+    }
+
+    fn bottleneck(&self, link: usize, from: Nanos, to: Nanos) -> Option<f64> {
+        let Link {
+            capacity, offered, ..
+        } = &self.links[link];
         if let Capacity::Constant(rate) = capacity {
             return Some(*rate as f64);
         }
@@ -94,17 +117,56 @@ impl Supply {
         let last = *links.end();
         links
             .filter_map(|link| {
-                let rate = self.rate(link, from, to)?;
-                let passing: f64 = self.passing[link..=last].iter().product();
                 let size = self.max_datagram_size;
-                Some(link::goodput_limit(
-                    rate.round() as u64,
-                    1.0 - passing,
-                    size,
-                ))
+                let after = &self.passing[link..=last];
+                let constant: Option<Vec<f64>> =
+                    after.iter().map(|it| it.constant().copied()).collect();
+                Some(match constant {
+                    Some(passing) => {
+                        let rate = self.most(link, from, to)?.round() as u64;
+                        let passing: f64 = passing.iter().product();
+                        link::goodput_limit(rate, 1.0 - passing, size)
+                    }
+                    None => {
+                        let rate = self.rate_behind(link, after, from, to)?.round() as u64;
+                        link::goodput_limit(rate, 0.0, size)
+                    }
+                })
             })
             .min_by(f64::total_cmp)
     }
+
+    /// The mean rate of what gets over a link and past losses that change with
+    /// time, from note to note.
+    fn rate_behind(
+        &self,
+        link: usize,
+        passing: &[Schedule<f64>],
+        from: Nanos,
+        to: Nanos,
+    ) -> Option<f64> {
+        let notes = self
+            .times
+            .iter()
+            .copied()
+            .filter(|at| from < *at && *at < to);
+        let (mut begun, mut bits) = (from, 0.0);
+        for at in notes.chain([to]) {
+            let share = |it: &Schedule<f64>| {
+                let area = |at| it.integral(at, |share| *share);
+                (area(at) - area(begun)) * 1e9 / at.saturating_sub(begun).max(1) as f64
+            };
+            let time = at.saturating_sub(begun) as f64 / 1e9;
+            bits += self.rate(link, begun, at)? * time * passing.iter().map(share).product::<f64>();
+            begun = at;
+        }
+        Some(bits * 1e9 / to.saturating_sub(from).max(1) as f64)
+    }
+}
+
+/// The smaller of two limits, of which each may be missing.
+fn smaller(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    [one, other].into_iter().flatten().min_by(f64::total_cmp)
 }
 
 #[cfg(test)]
@@ -112,7 +174,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::link::{Direction, RateStep};
+    use crate::link::{Direction, Step};
     use crate::scenario::Flow;
     use crate::sim::path::Path;
 
@@ -120,9 +182,10 @@ mod tests {
     fn the_narrowest_link_is_the_limit_at_its_rate_of_the_time() {
         let stepped = Direction {
             rate: Some(4_000_000),
-            steps: vec![RateStep {
+            steps: vec![Step {
                 at: Duration::from_secs(1),
-                rate: 12_000_000,
+                rate: Some(12_000_000),
+                ..Step::default()
             }],
             loss: 0.5,
             ..Direction::default()
@@ -148,5 +211,51 @@ mod tests {
         // Half of 8 Mbit/s gets out of the first link, all of the second.
         let limit = supply.goodput_limit(0..=2, 0, 2 * second);
         assert_eq!(limit, Some(link::goodput_limit(8_000_000, 0.5, 1350)));
+    }
+
+    #[test]
+    fn losses_that_change_count_when_they_are() {
+        // 10 Mbit/s of which all comes through, and 1 of which a half does.
+        let lossy = Direction {
+            rate: Some(10_000_000),
+            steps: vec![Step {
+                at: Duration::from_secs(1),
+                rate: Some(1_000_000),
+                loss: Some(0.5),
+                ..Step::default()
+            }],
+            repeat: Some(Duration::from_secs(2)),
+            ..Direction::default()
+        };
+        let scenario = Scenario::new(link::Link::symmetric(lossy), vec![Flow::new("reno")]);
+        let capacities = Path::new(&scenario).unwrap().capacities();
+        let mut supply = Supply::new(&scenario, capacities);
+        for tick in 1..=40 {
+            supply.note(tick * 100_000_000);
+        }
+        let second = 1_000_000_000;
+        let expected = link::goodput_limit(5_250_000, 0.0, 1350);
+        assert_eq!(supply.goodput_limit(0..=0, 0, 4 * second), Some(expected));
+        let slow = link::goodput_limit(500_000, 0.0, 1350);
+        assert_eq!(
+            supply.goodput_limit(0..=0, 3 * second, 4 * second),
+            Some(slow)
+        );
+    }
+
+    #[test]
+    fn a_policer_is_a_limit_and_its_burst_counts_once() {
+        let policed = Direction {
+            rate: Some(10_000_000),
+            policer: Some("rate=2mbit,burst=250kB".parse().unwrap()),
+            ..Direction::default()
+        };
+        let scenario = Scenario::new(link::Link::symmetric(policed), vec![Flow::new("reno")]);
+        let capacities = Path::new(&scenario).unwrap().capacities();
+        let supply = Supply::new(&scenario, capacities);
+        let second = 1_000_000_000;
+        assert_eq!(supply.narrowest(0..1, 0, second), Some(2e6));
+        assert_eq!(supply.most(0, 0, 4 * second), Some(2.5e6));
+        assert_eq!(supply.most(0, 0, second / 10), Some(10e6));
     }
 }

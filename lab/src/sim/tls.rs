@@ -10,7 +10,7 @@ use boring::x509::X509;
 use boring_sys as ffi;
 
 use super::path::Path;
-use crate::link::Queue;
+use crate::link::{Direction, Queue};
 use crate::scenario::{Flow, Pacing, Scenario, Traffic};
 
 /// A self-signed certificate and its key. Ed25519 signs without randomness,
@@ -118,13 +118,21 @@ fn config(
 /// congestion window has room for, not less for what its pacer still holds, so
 /// nothing else bounds what a server that writes all it may has in memory.
 fn flow_control_window(scenario: &Scenario, flow: &Flow, path: &Path) -> u64 {
-    let round_trip = scenario.round_trip();
+    let longest = |direction: &Direction| {
+        let stages = direction.stages();
+        stages.iter().map(|(_, stage)| stage.delay).max()
+    };
+    let directions = scenario.path.iter().flat_map(|link| [&link.down, &link.up]);
+    let round_trip: Duration = directions.filter_map(longest).sum();
     let access = 2 * flow.delay;
     let links = path.down().zip(&scenario.path);
     let bytes = links.filter_map(|(channel, link)| {
         let rate = channel.peak()?;
         let bdp = Queue::Bdp(1.0).bytes(rate, round_trip + access);
-        Some(bdp.saturating_add(link.down.queue.bytes(rate, round_trip)))
+        let stages = link.down.stages();
+        let queues = stages.iter().map(|(_, stage)| stage.queue);
+        let queue = queues.map(|queue| queue.bytes(rate, round_trip)).max();
+        Some(bdp.saturating_add(queue.unwrap_or_default()))
     });
     let bytes = bytes.fold(0, u64::saturating_add);
     LEAST_WINDOW.max(bytes.saturating_mul(4))

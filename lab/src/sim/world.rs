@@ -216,21 +216,23 @@ impl World<'_> {
 
     /// Something enters a link.
     pub(super) fn pass(&mut self, hop: Hop, cargo: Cargo) {
-        let (bytes, flow) = match cargo {
-            Cargo::Datagram(from, packet) => (
-                self.packets.get(packet).len() + IP_AND_UDP_HEADERS,
-                from.flow,
-            ),
+        let (bytes, flow, long_header) = match cargo {
+            Cargo::Datagram(from, packet) => {
+                let payload = self.packets.get(packet);
+                let long_header = payload.first().is_some_and(|byte| byte & 0x80 != 0);
+                (payload.len() + IP_AND_UDP_HEADERS, from.flow, long_header)
+            }
             // Numbers of flows come before.
             Cargo::Cross(index) => {
                 let flow = self.meters.len() as u32 + index;
-                (self.crossings[index as usize].packet, flow)
+                (self.crossings[index as usize].packet, flow, false)
             }
         };
         let parcel = Parcel {
             content: cargo,
             bytes,
             flow,
+            long_header,
         };
         self.path.lane(hop).channel.enter(self.now, parcel);
         self.settle(hop);

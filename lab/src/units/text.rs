@@ -8,6 +8,8 @@ use std::time::Duration;
 use serde::de::{self, Deserializer, Visitor};
 use serde::Serializer;
 
+use crate::link::Queue;
+
 /// How a quantity is written.
 pub trait Form {
     /// What the program calculates with.
@@ -82,6 +84,20 @@ impl Form for Size {
     }
     fn format(bytes: &u64) -> String {
         super::format_size(*bytes)
+    }
+}
+
+/// The size of a queue.
+pub enum Room {}
+
+impl Form for Room {
+    type Value = Queue;
+    const WHAT: &'static str = super::QUEUE;
+    fn parse(text: &str) -> Result<Queue, String> {
+        super::parse_queue(text)
+    }
+    fn format(queue: &Queue) -> String {
+        super::format_queue(*queue)
     }
 }
 

@@ -6,6 +6,7 @@ use anyhow::Result;
 use rand_pcg::Pcg64;
 
 use super::lte::Cell;
+use super::schedule::Schedule;
 use super::trace::Trace;
 use super::{nanos, Nanos};
 use crate::link::Direction;
@@ -43,7 +44,10 @@ impl Capacity {
         }
         Ok(match direction.rate {
             None => Capacity::Unlimited(outages),
-            Some(rate) if direction.steps.is_empty() && outages.0.is_empty() => {
+            Some(rate)
+                if direction.steps.iter().all(|step| step.rate.is_none())
+                    && outages.spans.is_empty() =>
+            {
                 Capacity::Constant(rate)
             }
             Some(rate) => Capacity::Steps(Steps::new(rate, direction, &outages)),
@@ -70,7 +74,7 @@ impl Capacity {
         match self {
             Capacity::Unlimited(_) => None,
             Capacity::Constant(rate) => Some(*rate),
-            Capacity::Steps(steps) => steps.pieces.iter().map(|(_, rate)| *rate).max(),
+            Capacity::Steps(steps) => steps.rates.values().copied().max(),
             Capacity::Trace(trace) => Some(PEAK * trace.mean()),
             Capacity::Cell(cell) => Some(PEAK * cell.mean()),
         }
@@ -95,7 +99,7 @@ impl Capacity {
         match self {
             Capacity::Unlimited(_) => None,
             Capacity::Constant(rate) => Some(*rate as f64 * at as f64 / 1e9),
-            Capacity::Steps(steps) => Some(steps.offered(at)),
+            Capacity::Steps(steps) => Some(steps.rates.integral(at, |rate| *rate as f64)),
             Capacity::Trace(trace) => Some(trace.offered(at)),
             Capacity::Cell(cell) => Some(cell.offered(at)),
         }
@@ -113,22 +117,32 @@ pub(super) fn transmission(bytes: u64, rate: u64) -> Nanos {
     }
 }
 
-/// Times when nothing moves: from, to; in order.
+/// Times when nothing moves, in order.
 #[derive(Clone, Debug, Default)]
-pub(in crate::sim) struct Outages(Vec<(Nanos, Nanos)>);
+pub(in crate::sim) struct Outages {
+    /// From, to.
+    spans: Vec<(Nanos, Nanos)>,
+    /// When they start over.
+    period: Option<Nanos>,
+}
 
 impl Outages {
     pub(super) fn new(direction: &Direction) -> Self {
         let span = |at: Duration, lasts| (nanos(at), nanos(at) + nanos(lasts));
         let spans = direction.outages.iter();
-        Outages(spans.map(|outage| span(outage.at, outage.lasts)).collect())
+        Outages {
+            spans: spans.map(|outage| span(outage.at, outage.lasts)).collect(),
+            period: direction.repeat.map(nanos),
+        }
     }
 
     /// `at`, or the end of the outage that it is in.
     pub(super) fn after(&self, at: Nanos) -> Nanos {
-        let next = self.0.partition_point(|(_, to)| *to <= at);
-        match self.0.get(next) {
-            Some((from, to)) if *from <= at => *to,
+        let begun = self.period.map_or(0, |period| at / period * period);
+        let phase = at - begun;
+        let next = self.spans.partition_point(|(_, to)| *to <= phase);
+        match self.spans.get(next) {
+            Some((from, to)) if *from <= phase => begun + to,
             _ => at,
         }
     }
@@ -138,47 +152,32 @@ impl Outages {
 #[derive(Clone, Debug)]
 pub(in crate::sim) struct Steps {
     first: u64,
-    /// From when on, and the rate.
-    pieces: Vec<(Nanos, u64)>,
+    rates: Schedule<u64>,
     /// The piece that the last transmission ended in.
     current: usize,
 }
 
 impl Steps {
     fn new(first: u64, direction: &Direction, outages: &Outages) -> Self {
-        let mut steps = vec![(0, first)];
-        steps.extend(
-            direction
-                .steps
-                .iter()
-                .map(|step| (nanos(step.at), step.rate)),
-        );
-        let rate_at = |at: Nanos| {
-            let next = steps.partition_point(|(from, _)| *from <= at);
-            steps[next - 1].1
-        };
+        let steps = Schedule::new(direction, |stage| stage.rate.unwrap_or(first));
         let in_outage = |at: Nanos| outages.after(at) > at;
         let mut pieces: Vec<(Nanos, u64)> = steps
+            .pieces()
             .iter()
             .filter(|(from, _)| !in_outage(*from))
             .copied()
             .collect();
-        for (from, to) in &outages.0 {
+        for (from, to) in &outages.spans {
             pieces.push((*from, 0));
-            pieces.push((*to, rate_at(*to)));
+            pieces.push((*to, *steps.at(*to)));
         }
         // A step in the moment when an outage ends is said twice, and the same.
         pieces.sort_by_key(|(from, _)| *from);
         Steps {
             first,
-            pieces,
+            rates: Schedule::of(pieces, direction.repeat),
             current: 0,
         }
-    }
-
-    /// The end of the piece `index`.
-    fn end(&self, index: usize) -> Option<Nanos> {
-        self.pieces.get(index + 1).map(|(from, _)| *from)
     }
 
     fn transmit(&mut self, start: Nanos, bytes: u64) -> Nanos {
@@ -186,8 +185,9 @@ impl Steps {
         // In bits times nanoseconds per second, where rate and time multiply.
         let mut left = u128::from(bytes) * 8_000_000_000;
         loop {
-            let rate = u128::from(self.pieces[self.current].1);
-            let Some(end) = self.end(self.current) else {
+            let rate = self.rates.piece(self.current).map_or(0, |(_, rate)| *rate);
+            let rate = u128::from(rate);
+            let Some((end, _)) = self.rates.piece(self.current + 1) else {
                 return at + (left / rate) as Nanos;
             };
             let carried = rate * u128::from(end.saturating_sub(at));
@@ -199,21 +199,13 @@ impl Steps {
             self.current += 1;
         }
     }
-
-    fn offered(&self, at: Nanos) -> f64 {
-        let piece = |(index, (from, rate)): (usize, &(Nanos, u64))| {
-            let to = self.end(index).unwrap_or(Nanos::MAX).min(at);
-            *rate as f64 * to.saturating_sub(*from) as f64 / 1e9
-        };
-        self.pieces.iter().enumerate().map(piece).sum()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::entropy::generator;
-    use crate::link::{Outage, RateStep};
+    use crate::link::{Outage, Step};
 
     const MS: Nanos = 1_000_000;
 
@@ -221,9 +213,17 @@ mod tests {
         Capacity::new(direction, generator(1, 1)).unwrap()
     }
 
-    fn step(at: u64, rate: u64) -> RateStep {
-        let at = Duration::from_millis(at);
-        RateStep { at, rate }
+    fn step(at: u64, rate: u64) -> Step {
+        step_at(Duration::from_millis(at), rate)
+    }
+
+    fn step_at(at: Duration, rate: u64) -> Step {
+        let rate = Some(rate);
+        Step {
+            at,
+            rate,
+            ..Step::default()
+        }
     }
 
     fn outage(at: u64, lasts: u64) -> Outage {
@@ -250,10 +250,7 @@ mod tests {
         let direction = Direction {
             rate: Some(8_000_000),
             steps: vec![
-                RateStep {
-                    at: Duration::from_micros(2_500),
-                    rate: 4_000_000,
-                },
+                step_at(Duration::from_micros(2_500), 4_000_000),
                 step(10, 16_000_000),
             ],
             ..Direction::default()
@@ -284,6 +281,33 @@ mod tests {
             capacity(&direction).offered(8 * MS),
             Some(12e3 + 12e3 + 8e3)
         );
+    }
+
+    #[test]
+    fn a_schedule_starts_over_and_so_does_the_first_rate() {
+        // Every 10 ms: 4 at 1 ms a packet, 4 at 2 ms, 2 without any.
+        let direction = Direction {
+            rate: Some(8_000_000),
+            steps: vec![step(4, 4_000_000)],
+            outages: vec![outage(8, 2)],
+            repeat: Some(Duration::from_millis(10)),
+            ..Direction::default()
+        };
+        let expected = [1, 2, 3, 4, 6, 8, 11, 12, 13, 14, 16, 18, 21].map(f64::from);
+        assert_eq!(sent(&direction, 13), expected);
+        let mut all = capacity(&direction);
+        assert_eq!(all.offered(25 * MS), Some(2.0 * 48e3 + 32e3 + 4e3));
+        assert_eq!(all.peak(), Some(8_000_000));
+        // After a pause of many periods it is where it would have been.
+        assert_eq!(all.transmit(1_007 * MS, 1000).out, 1_011 * MS - MS / 2);
+        let waits = Direction {
+            rate: None,
+            steps: Vec::new(),
+            ..direction
+        };
+        let mut waits = capacity(&waits);
+        let out = [7, 8, 10, 19, 20].map(|at| waits.transmit(at * MS, 1000).out / MS);
+        assert_eq!(out, [7, 10, 10, 20, 20]);
     }
 
     #[test]

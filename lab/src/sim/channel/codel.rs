@@ -156,6 +156,7 @@ mod tests {
                     content: (),
                     bytes: 1000,
                     flow: 0,
+                    long_header: false,
                 };
                 queue.push(now - wait(now), parcel);
             }

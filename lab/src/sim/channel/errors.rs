@@ -3,11 +3,21 @@
 use rand_pcg::Pcg64;
 
 use super::random::chance;
-use crate::link::{Direction, GilbertElliott};
+use super::schedule::Schedule;
+use super::Nanos;
+use crate::link::{Direction, GilbertElliott, LossEvery};
 
 /// What strikes packets, one after the other.
 #[derive(Debug)]
-pub(super) enum Errors {
+pub(super) struct Errors {
+    random: Random,
+    /// The bursts that come by count, and the packets since the end of the last.
+    every: Option<LossEvery>,
+    count: u32,
+}
+
+#[derive(Debug)]
+enum Random {
     Runs(Runs),
     Burst(Burst),
 }
@@ -16,8 +26,13 @@ pub(super) enum Errors {
 /// packet is lost in the bad state and none in the good one. The next state
 /// and the loss are one draw.
 #[derive(Debug)]
-pub(super) struct Runs {
+struct Runs {
     bad: bool,
+    chances: Schedule<Chances>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Chances {
     /// Probability that a packet finds the bad state after a good one.
     enter: f64,
     /// Probability that it stays bad.
@@ -26,16 +41,43 @@ pub(super) struct Runs {
 
 /// Both states lose, each with its share (Elliott 1963).
 #[derive(Debug)]
-pub(super) struct Burst {
+struct Burst {
     bad: bool,
     model: GilbertElliott,
 }
 
 impl Errors {
     pub(super) fn new(direction: &Direction) -> Self {
-        if let Some(model) = direction.burst {
-            return Errors::Burst(Burst { bad: false, model });
+        let random = match direction.burst {
+            Some(model) => Random::Burst(Burst { bad: false, model }),
+            None => Random::Runs(Runs {
+                bad: false,
+                chances: Schedule::new(direction, Chances::new),
+            }),
+        };
+        Errors {
+            random,
+            every: direction.loss_every,
+            count: 0,
         }
+    }
+
+    /// Whether the next packet, which leaves the bottleneck at `now`, is lost.
+    pub(super) fn strike(&mut self, now: Nanos, random: &mut Pcg64) -> bool {
+        let by_count = self.every.is_some_and(|every| {
+            self.count = self.count % every.packets + 1;
+            self.count > every.packets - every.burst
+        });
+        let by_chance = match &mut self.random {
+            Random::Runs(runs) => runs.strike(now, random),
+            Random::Burst(burst) => burst.strike(random),
+        };
+        by_count || by_chance
+    }
+}
+
+impl Chances {
+    fn new(direction: &Direction) -> Self {
         let loss = direction.loss;
         let (enter, stay) = match direction.loss_run {
             None => (loss, loss),
@@ -44,25 +86,14 @@ impl Errors {
             // good packets would have to be rarer than single ones.
             Some(run) => (loss / (run * (1.0 - loss)), 1.0 - 1.0 / run),
         };
-        Errors::Runs(Runs {
-            bad: false,
-            enter,
-            stay,
-        })
-    }
-
-    /// Whether the next packet is lost.
-    pub(super) fn strike(&mut self, random: &mut Pcg64) -> bool {
-        match self {
-            Errors::Runs(runs) => runs.strike(random),
-            Errors::Burst(burst) => burst.strike(random),
-        }
+        Chances { enter, stay }
     }
 }
 
 impl Runs {
-    fn strike(&mut self, random: &mut Pcg64) -> bool {
-        let probability = if self.bad { self.stay } else { self.enter };
+    fn strike(&mut self, now: Nanos, random: &mut Pcg64) -> bool {
+        let Chances { enter, stay } = *self.chances.at(now);
+        let probability = if self.bad { stay } else { enter };
         self.bad = probability > 0.0 && chance(random, probability);
         self.bad
     }
@@ -101,7 +132,9 @@ mod tests {
         });
         let mut random = generator(1, 1);
         const PACKETS: usize = 1_000_000;
-        let lost: Vec<bool> = (0..PACKETS).map(|_| errors.strike(&mut random)).collect();
+        let lost: Vec<bool> = (0..PACKETS)
+            .map(|_| errors.strike(0, &mut random))
+            .collect();
         let share = |lost: &mut dyn Iterator<Item = bool>| {
             let (all, hits) =
                 lost.fold((0, 0), |(all, hits), hit| (all + 1, hits + u32::from(hit)));
@@ -125,5 +158,58 @@ mod tests {
                 "{measured} {theory}"
             );
         }
+    }
+
+    #[test]
+    fn of_every_ten_packets_the_last_three_are_lost() {
+        let direction = Direction {
+            loss_every: Some("packets=10,burst=3".parse().unwrap()),
+            ..Direction::default()
+        };
+        assert!((direction.mean_loss() - 0.3).abs() < 1e-12);
+        let mut errors = Errors::new(&direction);
+        let mut random = generator(1, 1);
+        let lost: Vec<usize> = (1..=25).filter(|_| errors.strike(0, &mut random)).collect();
+        assert_eq!(lost, [8, 9, 10, 18, 19, 20]);
+        // Beside random losses, which draw what they would without.
+        let both = Direction {
+            loss: 0.2,
+            ..direction
+        };
+        let alone = Direction {
+            loss_every: None,
+            ..both.clone()
+        };
+        let strikes = |direction: &Direction| -> Vec<bool> {
+            let mut random = generator(1, 1);
+            let mut errors = Errors::new(direction);
+            (0..1000).map(|_| errors.strike(0, &mut random)).collect()
+        };
+        for (index, (both, alone)) in strikes(&both).iter().zip(strikes(&alone)).enumerate() {
+            assert_eq!(*both, alone || index % 10 >= 7, "{index}");
+        }
+        assert!((both.mean_loss() - 0.44).abs() < 1e-12);
+    }
+
+    #[test]
+    fn losses_change_with_the_steps() {
+        let at = |loss, seconds| crate::link::Step {
+            at: std::time::Duration::from_secs(seconds),
+            loss: Some(loss),
+            ..crate::link::Step::default()
+        };
+        let mut errors = Errors::new(&Direction {
+            steps: vec![at(1.0, 1), at(0.25, 2)],
+            ..Direction::default()
+        });
+        let mut random = generator(1, 1);
+        let mut lost = |second: Nanos| {
+            let strikes =
+                (0..10_000).filter(|_| errors.strike(second * 1_000_000_000, &mut random));
+            strikes.count()
+        };
+        assert_eq!((lost(0), lost(1)), (0, 10_000));
+        let some = lost(2);
+        assert!((2_350..2_650).contains(&some), "{some}");
     }
 }

@@ -6,6 +6,7 @@ use rand_pcg::rand_core::Rng;
 use rand_pcg::Pcg64;
 
 use super::codel::{CoDel, Fifo, Waiting};
+use super::schedule::Schedule;
 use super::{Nanos, Parcel};
 use crate::link;
 
@@ -22,7 +23,7 @@ pub(super) struct FqCoDel<T> {
     quantum: i64,
     /// Bytes of all queues together, and the most.
     bytes: usize,
-    limit: usize,
+    limit: Schedule<u64>,
     perturbation: u64,
 }
 
@@ -36,7 +37,7 @@ struct Queue<T> {
 }
 
 impl<T> FqCoDel<T> {
-    pub(super) fn new(parameters: link::FqCoDel, limit: u64, random: &mut Pcg64) -> Self {
+    pub(super) fn new(parameters: link::FqCoDel, limit: Schedule<u64>, random: &mut Pcg64) -> Self {
         let queue = || Queue {
             fifo: Fifo::new(),
             codel: CoDel::new(parameters.codel),
@@ -49,7 +50,7 @@ impl<T> FqCoDel<T> {
             old: VecDeque::new(),
             quantum: parameters.quantum.into(),
             bytes: 0,
-            limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            limit,
             perturbation: random.next_u64(),
         }
     }
@@ -93,7 +94,7 @@ impl<T> FqCoDel<T> {
             self.new.push_back(index);
         }
         // As with the other queues: one that is empty takes any packet.
-        if self.bytes > self.limit && !alone {
+        if self.bytes as u64 > *self.limit.at(now) && !alone {
             self.shed(&mut drop);
         }
     }
@@ -157,6 +158,7 @@ mod tests {
             flows: 1024,
             quantum: 1500,
         };
+        let limit = Schedule::of(vec![(0, limit)], None);
         FqCoDel::new(parameters, limit, &mut generator(1, 1))
     }
 
@@ -165,6 +167,7 @@ mod tests {
             content: (flow, number),
             bytes,
             flow,
+            long_header: false,
         }
     }
 

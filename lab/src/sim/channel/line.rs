@@ -2,21 +2,50 @@
 
 use rand_pcg::Pcg64;
 
-use super::random::{chance, normal};
+use super::random::{chance, deviation};
+use super::schedule::Schedule;
 use super::{nanos, Nanos};
-use crate::link::Direction;
+use crate::link::{Direction, Distribution};
 
 /// The delay line of one direction.
 #[derive(Debug)]
 pub(super) struct Line {
-    delay: Nanos,
-    jitter: Nanos,
+    delay: Schedule<Nanos>,
+    jitter: Schedule<Nanos>,
+    deviations: Deviations,
     jitter_reorders: bool,
     grid: Nanos,
     reorder: f64,
     handover: Option<Handover>,
     /// The latest arrival so far: the delay line keeps order.
     last_arrival: Nanos,
+}
+
+/// What jitter is multiplied with.
+#[derive(Debug)]
+struct Deviations {
+    distribution: Distribution,
+    /// For so long a draw counts.
+    hold: Nanos,
+    /// The number of such a time, and its draw.
+    held: Option<(u64, f64)>,
+}
+
+impl Deviations {
+    /// That of a packet that left the transmitter at `sent`.
+    fn next(&mut self, sent: Nanos, random: &mut Pcg64) -> f64 {
+        let Some(time) = sent.checked_div(self.hold) else {
+            return deviation(self.distribution, random);
+        };
+        match self.held {
+            Some((drawn, held)) if drawn == time => held,
+            _ => {
+                let drawn = deviation(self.distribution, random);
+                self.held = Some((time, drawn));
+                drawn
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -29,8 +58,13 @@ struct Handover {
 impl Line {
     pub(super) fn new(direction: &Direction) -> Self {
         Line {
-            delay: nanos(direction.delay),
-            jitter: nanos(direction.jitter),
+            delay: Schedule::new(direction, |stage| nanos(stage.delay)),
+            jitter: Schedule::new(direction, |stage| nanos(stage.jitter)),
+            deviations: Deviations {
+                distribution: direction.jitter_distribution,
+                hold: nanos(direction.jitter_hold),
+                held: None,
+            },
             jitter_reorders: direction.jitter_reorders,
             grid: nanos(direction.grid),
             reorder: direction.reorder,
@@ -49,8 +83,9 @@ impl Line {
         let mut at = sent;
         if !overtakes {
             at += self.delay_at(sent);
-            if self.jitter > 0 {
-                let offset = self.jitter as f64 * normal(random);
+            let jitter = *self.jitter.at(sent);
+            if jitter > 0 {
+                let offset = jitter as f64 * self.deviations.next(sent, random);
                 at = at.saturating_add_signed(offset as i64).max(sent);
             }
         }
@@ -70,7 +105,7 @@ impl Line {
     fn delay_at(&self, sent: Nanos) -> Nanos {
         match &self.handover {
             Some(handover) if (sent / handover.every) % 2 == 1 => handover.delay,
-            _ => self.delay,
+            _ => *self.delay.at(sent),
         }
     }
 }
@@ -137,6 +172,48 @@ mod tests {
         let sent = [1, 96, 101, 119, 121].map(|at| at * MS);
         let expected = [5, 120, 120, 120, 125].map(|at| at * MS);
         assert_eq!(arrivals(direction, &sent), expected);
+    }
+
+    #[test]
+    fn a_delay_that_falls_lets_nothing_overtake() {
+        let step = |at: u64, delay: u64| link::Step {
+            at: Duration::from_millis(at),
+            delay: Some(Duration::from_millis(delay)),
+            ..link::Step::default()
+        };
+        let direction = Direction {
+            delay: Duration::from_millis(10),
+            steps: vec![step(20, 30), step(40, 5)],
+            repeat: Some(Duration::from_millis(100)),
+            ..Direction::default()
+        };
+        let sent = [0, 19, 20, 39, 40, 60, 65, 99, 100, 120].map(|at| at * MS);
+        let expected = [10, 29, 50, 69, 69, 69, 70, 104, 110, 150].map(|at| at * MS);
+        assert_eq!(arrivals(direction, &sent), expected);
+    }
+
+    #[test]
+    fn packets_of_one_hold_have_one_jitter() {
+        let direction = Direction {
+            delay: Duration::from_millis(50),
+            jitter: Duration::from_millis(5),
+            jitter_hold: Duration::from_millis(4),
+            jitter_reorders: true,
+            ..Direction::default()
+        };
+        let sent: Vec<Nanos> = (0..400).map(|i| i * MS).collect();
+        let arrived = arrivals(direction, &sent);
+        let delays: Vec<Nanos> = arrived
+            .iter()
+            .zip(&sent)
+            .map(|(at, sent)| at - sent)
+            .collect();
+        assert!(delays
+            .chunks(4)
+            .all(|hold| hold.iter().all(|it| it == &hold[0])));
+        let mut draws: Vec<Nanos> = delays.chunks(4).map(|hold| hold[0]).collect();
+        draws.dedup();
+        assert_eq!(draws.len(), 100);
     }
 
     #[test]

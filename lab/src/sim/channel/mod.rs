@@ -1,7 +1,7 @@
 //! One direction of a link, as a function of when what enters it.
 //!
 //! ```text
-//!  enter ── decimate ── aggregate ── queue ── transmission ── loss ── delay line ── arrive
+//!  enter ── decimate ── aggregate ── policer ── queue ── transmission ── loss ── delay line ── arrive
 //! ```
 //!
 //! It knows no clock and does nothing by itself: packets enter in the order of
@@ -17,9 +17,12 @@ mod errors;
 mod fq_codel;
 mod line;
 mod lte;
+mod policer;
 mod queue;
 mod random;
 mod red;
+mod schedule;
+mod thinning;
 mod trace;
 
 use std::collections::VecDeque;
@@ -29,13 +32,16 @@ use anyhow::Result;
 use rand_pcg::rand_core::Rng;
 use rand_pcg::Pcg64;
 
-use crate::link::{Direction, SMALL};
+use crate::link::Direction;
 pub(super) use capacity::Capacity;
 use codel::Waiting;
 use errors::Errors;
 use line::Line;
+use policer::Policer;
 use queue::{Queue, Transmission};
 pub(super) use random::uniform;
+pub(super) use schedule::Schedule;
+use thinning::Thinning;
 pub(crate) use trace::check as check_trace;
 
 /// Nanoseconds since the simulation began.
@@ -50,6 +56,9 @@ pub struct Parcel<T> {
     pub bytes: usize,
     /// Packets of one flow have one number.
     pub flow: u32,
+    /// It begins with a long header, so that it is part of a handshake (RFC
+    /// 9000 17.2) and no ACK alone.
+    pub long_header: bool,
 }
 
 /// What becomes of a packet that enters a [`Channel`].
@@ -59,7 +68,7 @@ pub enum Fate {
     Thinned,
     /// The queue had no room.
     Overflowed,
-    /// The queue's management dropped it.
+    /// A policer or the queue's management dropped it.
     Dropped,
     /// It went over the bottleneck and was lost behind it.
     Lost {
@@ -78,10 +87,9 @@ pub enum Fate {
 /// One direction of a link in operation.
 #[derive(Debug)]
 pub struct Channel<T> {
-    /// Of small packets every n-th passes; how many have come since.
-    decimate: u32,
-    small: u32,
+    thinning: Thinning,
     batch: Option<Batch<T>>,
+    policer: Option<Policer>,
     queue: Queue<T>,
     capacity: Capacity,
     /// When the last packet whose time is known has left the transmitter.
@@ -122,14 +130,14 @@ impl<T> Channel<T> {
         };
         let capacity = Capacity::new(direction, weather)?;
         Ok(Channel {
-            decimate: direction.decimate,
-            small: 0,
+            thinning: Thinning::new(direction.decimate),
             batch: direction.aggregate.map(|aggregate| Batch {
                 packets: aggregate.packets as usize,
                 at_most: nanos(aggregate.at_most),
                 held: Vec::new(),
                 deadline: 0,
             }),
+            policer: direction.policer.map(Policer::new),
             queue: Queue::new(direction, &capacity, round_trip, &mut random),
             capacity,
             free_at: 0,
@@ -169,7 +177,9 @@ impl<T> Channel<T> {
     /// What the bottleneck carries at its best for a while, in bits per second;
     /// `None` when it has no limit.
     pub(super) fn peak(&self) -> Option<u64> {
-        self.capacity.peak()
+        let policed = self.policer.as_ref().map(Policer::rate);
+        let limits = [self.capacity.peak(), policed];
+        limits.into_iter().flatten().min()
     }
 
     /// What the bottleneck could carry, to be asked beside it.
@@ -179,13 +189,9 @@ impl<T> Channel<T> {
 
     /// A packet enters at `now`. Packets enter in the order of time.
     pub fn enter(&mut self, now: Nanos, parcel: Parcel<T>) {
-        if self.decimate > 1 && parcel.bytes < SMALL {
-            self.small += 1;
-            if self.small < self.decimate {
-                self.decided.push_back((parcel.content, Fate::Thinned));
-                return;
-            }
-            self.small = 0;
+        if self.thinning.takes(now, &parcel) {
+            self.decided.push_back((parcel.content, Fate::Thinned));
+            return;
         }
         let Some(batch) = &mut self.batch else {
             self.enqueue(now, parcel);
@@ -239,11 +245,17 @@ impl<T> Channel<T> {
 
     fn enqueue(&mut self, now: Nanos, parcel: Parcel<T>) {
         let Channel {
+            policer,
             queue,
             decided,
             random,
             ..
         } = self;
+        let policer = policer.as_mut();
+        if policer.is_some_and(|policer| !policer.passes(now, parcel.bytes)) {
+            decided.push_back((parcel.content, Fate::Dropped));
+            return;
+        }
         match queue {
             Queue::Passing(passing) => match passing.admit(now, self.free_at, &parcel, random) {
                 Ok(()) => self.transmit(now, parcel),
@@ -292,7 +304,7 @@ impl<T> Channel<T> {
             free: sent.free,
             bytes: parcel.bytes as u64,
         };
-        let fate = if self.errors.strike(&mut self.random) {
+        let fate = if self.errors.strike(sent.out, &mut self.random) {
             Fate::Lost { queued }
         } else {
             let at = self.line.arrival(sent.out, &mut self.random);
@@ -310,7 +322,7 @@ fn nanos(duration: Duration) -> Nanos {
 mod tests {
     use super::*;
     use crate::entropy::generator;
-    use crate::link::{Aqm, Queue, RateStep};
+    use crate::link::{Aqm, Queue, Step};
 
     const MS: Nanos = 1_000_000;
 
@@ -333,6 +345,7 @@ mod tests {
             content,
             bytes,
             flow: 0,
+            long_header: false,
         }
     }
 
@@ -372,9 +385,10 @@ mod tests {
         for name in ["drop-tail", "red", "codel"] {
             let aqm: Aqm = name.parse().unwrap();
             let slower = Direction {
-                steps: vec![RateStep {
+                steps: vec![Step {
                     at: Duration::from_millis(2),
-                    rate: 800_000,
+                    rate: Some(800_000),
+                    ..Step::default()
                 }],
                 aqm,
                 ..direction()
@@ -426,6 +440,68 @@ mod tests {
         assert_eq!(Queue::Bdp(1.0).bytes(1_000, round_trip), Queue::LEAST);
         assert_eq!(Queue::Bdp(0.25).part(10_000_000, round_trip), 28_125);
         assert_eq!(Queue::Bdp(0.25).part(1_000, round_trip), 3_750);
+    }
+
+    #[test]
+    fn a_queue_in_time_follows_the_rate_of_the_moment() {
+        let step = |at: u64, rate, queue| Step {
+            at: Duration::from_millis(at),
+            rate,
+            queue,
+            ..Step::default()
+        };
+        let time = |ms| Queue::Time(Duration::from_millis(ms));
+        // 5 packets at 8 Mbit/s, 10 at 16, and 2 when the queue is shorter.
+        let timed = Direction {
+            queue: time(5),
+            steps: vec![
+                step(100, Some(16_000_000), None),
+                step(200, Some(8_000_000), Some(time(2))),
+            ],
+            repeat: Some(Duration::from_millis(300)),
+            ..direction()
+        };
+        for aqm in ["drop-tail", "codel", "fq_codel"] {
+            let aqm: Aqm = aqm.parse().unwrap();
+            let timed = Direction {
+                aqm,
+                ..timed.clone()
+            };
+            let admitted = |at: Nanos| {
+                let mut channel = channel(&timed);
+                (0..50).for_each(|content| channel.enter(at * MS, parcel(content, 1000)));
+                let mut lost = 0;
+                while let Some((_, fate)) = channel.decided() {
+                    lost += u64::from(fate == Fate::Overflowed);
+                }
+                50 - lost
+            };
+            let seen = [0, 100, 200, 300].map(admitted);
+            match aqm {
+                // Behind CoDel the packet in transmission does not count.
+                Aqm::CoDel(_) => assert_eq!(seen, [6, 11, 3, 6]),
+                Aqm::DropTail => assert_eq!(seen, [5, 10, 2, 5]),
+                // It drops half of a queue that is too long.
+                _ => assert!(
+                    seen[1] > seen[0] && seen[0] > seen[2] && seen[3] == seen[0],
+                    "{seen:?}"
+                ),
+            }
+        }
+    }
+
+    #[test]
+    fn a_policer_drops_ahead_of_the_queue() {
+        let policed = Direction {
+            policer: Some("rate=4mbit,burst=2000B".parse().unwrap()),
+            ..direction()
+        };
+        let mut channel = channel(&policed);
+        let fates = [0; 4].map(|at| enter(&mut channel, at, 1000));
+        assert_eq!(fates[2..], [Fate::Dropped, Fate::Dropped]);
+        assert_ne!(fates[1], Fate::Dropped);
+        assert_eq!(channel.peak(), Some(4_000_000));
+        assert_ne!(enter(&mut channel, 2 * MS, 1000), Fate::Dropped);
     }
 
     #[test]

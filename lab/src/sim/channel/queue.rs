@@ -9,6 +9,7 @@ use super::capacity::{transmission, Capacity};
 use super::codel::{CoDel, Fifo, Waiting};
 use super::fq_codel::FqCoDel;
 use super::red::Red;
+use super::schedule::Schedule;
 use super::{Fate, Nanos, Parcel};
 use crate::link::{self, Aqm, Direction};
 
@@ -31,17 +32,20 @@ impl<T> Queue<T> {
         random: &mut Pcg64,
     ) -> Self {
         let rate = capacity.nominal();
-        let bytes = |queue: link::Queue| match (queue, rate) {
+        let bytes = |queue: link::Queue, rate: Option<u64>| match (queue, rate) {
             (queue, Some(rate)) => queue.bytes(rate, round_trip),
             (link::Queue::Bytes(bytes), None) => bytes,
-            (link::Queue::Bdp(_), None) => u64::MAX,
+            (link::Queue::Bdp(_) | link::Queue::Time(_), None) => u64::MAX,
         };
-        let room = bytes(direction.queue);
+        let room = Schedule::new(direction, |stage| match stage.queue {
+            link::Queue::Time(_) => bytes(stage.queue, stage.rate.or(rate)),
+            _ => bytes(stage.queue, rate),
+        });
         match direction.aqm {
-            Aqm::DropTail => Queue::Passing(match capacity {
-                Capacity::Constant(rate) => Passing::Timed {
+            Aqm::DropTail => Queue::Passing(match (capacity, room.constant()) {
+                (Capacity::Constant(rate), Some(room)) => Passing::Timed {
                     rate: *rate,
-                    room: transmission(room, *rate),
+                    room: transmission(*room, *rate),
                 },
                 _ => Passing::Counted(Tail::new(room)),
             }),
@@ -49,7 +53,7 @@ impl<T> Queue<T> {
                 let packet_time = rate.map_or(1, |rate| transmission(TYPICAL, rate));
                 let threshold = |queue: link::Queue| match rate {
                     Some(rate) => queue.part(rate, round_trip),
-                    None => bytes(queue),
+                    None => bytes(queue, None),
                 };
                 let (min, max) = (threshold(red.min), threshold(red.max));
                 let state = Red::new(min, max, red.probability, red.weight, packet_time);
@@ -135,7 +139,7 @@ impl Passing {
 /// A drop-tail queue ahead of a rate that changes.
 #[derive(Debug)]
 pub(super) struct Tail {
-    room: u64,
+    room: Schedule<u64>,
     packets: VecDeque<Transmission>,
     bytes: u64,
 }
@@ -161,7 +165,7 @@ impl Transmission {
 }
 
 impl Tail {
-    fn new(room: u64) -> Self {
+    fn new(room: Schedule<u64>) -> Self {
         Tail {
             room,
             packets: VecDeque::new(),
@@ -182,7 +186,7 @@ impl Tail {
 
     fn fits(&mut self, now: Nanos, bytes: u64) -> bool {
         let backlog = self.backlog(now);
-        backlog == 0 || backlog + bytes <= self.room
+        backlog == 0 || backlog + bytes <= *self.room.at(now)
     }
 
     fn passes(&mut self, transmission: &Transmission) {
@@ -197,7 +201,7 @@ pub(super) enum Holding<T> {
     CoDel {
         fifo: Fifo<T>,
         codel: CoDel,
-        room: u64,
+        room: Schedule<u64>,
     },
     FqCoDel(FqCoDel<T>),
 }
@@ -224,7 +228,7 @@ impl<T> Holding<T> {
         match self {
             Holding::CoDel { fifo, room, .. } => {
                 let backlog = fifo.bytes() as u64;
-                if backlog > 0 && backlog + parcel.bytes as u64 > *room {
+                if backlog > 0 && backlog + parcel.bytes as u64 > *room.at(now) {
                     drop(parcel.content, Fate::Overflowed);
                 } else {
                     fifo.push(now, parcel);

@@ -1,0 +1,357 @@
+//! What changes with time: steps and outages, once or over and over.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::{ensure, Result};
+use serde::{Deserialize, Serialize};
+
+use super::{Direction, Queue};
+use crate::units::{
+    parse_duration, parse_queue, parse_rate, parse_share, Form, Maybe, Options, Rate, Room, Share,
+    Text, Time,
+};
+
+/// From a time on the direction has other values; what a step does not name
+/// stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Since the beginning, of the run or of the period.
+    #[serde(with = "Text::<Time>")]
+    pub at: Duration,
+    /// Bits per second.
+    #[serde(
+        with = "Maybe::<StepRate>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub rate: Option<u64>,
+    /// One-way propagation delay.
+    #[serde(
+        with = "Maybe::<Time>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub delay: Option<Duration>,
+    /// Standard deviation of the delay.
+    #[serde(
+        with = "Maybe::<Time>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub jitter: Option<Duration>,
+    /// Probability that a packet is lost, 0 to 1.
+    #[serde(
+        with = "Maybe::<Share>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub loss: Option<f64>,
+    /// The most that waits for the bottleneck.
+    #[serde(
+        with = "Maybe::<Room>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub queue: Option<Queue>,
+}
+
+/// A rate, and for one of 0 the key that is meant.
+enum StepRate {}
+
+impl Form for StepRate {
+    type Value = u64;
+    const WHAT: &'static str = Rate::WHAT;
+    fn parse(text: &str) -> Result<u64, String> {
+        step_rate(text)
+    }
+    fn format(rate: &u64) -> String {
+        Rate::format(rate)
+    }
+}
+
+fn step_rate(text: &str) -> Result<u64, String> {
+    parse_rate(text).map_err(|error| {
+        let unit = |c: char| c.is_ascii_alphabetic() || c.is_whitespace();
+        match text.trim_end_matches(unit).trim_start().parse() {
+            Ok(0.0) => format!("{error}; a time without any rate is an outage"),
+            _ => error,
+        }
+    })
+}
+
+impl FromStr for Step {
+    type Err = String;
+
+    /// `20s=2mbit`, or `at=20s` with any of `rate`, `delay`, `jitter`, `loss`
+    /// and `queue`: `at=20s,delay=30ms,loss=1%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim_start().starts_with("at=") {
+            let mut options = Options::new("step", text)?;
+            let step = Step {
+                at: options.need("at", parse_duration)?,
+                rate: options.take("rate", step_rate)?,
+                delay: options.take("delay", parse_duration)?,
+                jitter: options.take("jitter", parse_duration)?,
+                loss: options.take("loss", parse_share)?,
+                queue: options.take("queue", parse_queue)?,
+            };
+            options.end()?;
+            return Ok(step);
+        }
+        let (at, rate) = text.split_once('=').ok_or_else(|| {
+            format!(
+                "`{text}` is not understood; expected a step, such as 20s=2mbit or \
+                 at=20s,delay=30ms"
+            )
+        })?;
+        Ok(Step {
+            at: parse_duration(at)?,
+            rate: Some(step_rate(rate)?),
+            ..Step::default()
+        })
+    }
+}
+
+/// The bottleneck stands for a while; packets wait.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outage {
+    /// Since the beginning, of the run or of the period.
+    #[serde(with = "Text::<Time>")]
+    pub at: Duration,
+    /// For how long.
+    #[serde(with = "Text::<Time>")]
+    pub lasts: Duration,
+}
+
+impl FromStr for Outage {
+    type Err = String;
+
+    /// `10s+500ms`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (at, lasts) = text
+            .split_once('+')
+            .ok_or_else(|| format!("`{text}` is no outage, such as 10s+500ms"))?;
+        Ok(Outage {
+            at: parse_duration(at)?,
+            lasts: parse_duration(lasts)?,
+        })
+    }
+}
+
+impl Direction {
+    /// The direction from each of these times on: the beginning, and each step.
+    /// None of them has a schedule itself.
+    pub(crate) fn stages(&self) -> Vec<(Duration, Direction)> {
+        let mut stage = Direction {
+            steps: Vec::new(),
+            outages: Vec::new(),
+            repeat: None,
+            ..self.clone()
+        };
+        let mut stages = vec![(Duration::ZERO, stage.clone())];
+        for step in &self.steps {
+            stage.rate = step.rate.or(stage.rate);
+            stage.delay = step.delay.unwrap_or(stage.delay);
+            stage.jitter = step.jitter.unwrap_or(stage.jitter);
+            stage.loss = step.loss.unwrap_or(stage.loss);
+            stage.queue = step.queue.unwrap_or(stage.queue);
+            stages.push((step.at, stage.clone()));
+        }
+        stages
+    }
+
+    pub(super) fn check_schedule(&self) -> Result<()> {
+        ensure!(
+            self.rate.is_some() || self.steps.iter().all(|step| step.rate.is_none()),
+            "steps of the rate without a rate to begin with"
+        );
+        ensure!(
+            self.steps.iter().all(|step| step.rate != Some(0)),
+            "a step to a rate of 0; it is at least 1 bit/s, and for a time without any there are \
+             outages"
+        );
+        let changes = |step: &Step| {
+            *step
+                != Step {
+                    at: step.at,
+                    ..Step::default()
+                }
+        };
+        ensure!(
+            self.steps.iter().all(changes),
+            "a step that changes nothing; it has one or more of rate, delay, jitter, loss and queue"
+        );
+        ensure!(
+            self.steps.windows(2).all(|pair| pair[0].at < pair[1].at),
+            "steps that are not in the order of time"
+        );
+        ensure!(
+            self.outages
+                .windows(2)
+                .all(|pair| pair[0].at + pair[0].lasts < pair[1].at),
+            "outages that are not in the order of time, or that touch each other"
+        );
+        self.check_repeat()
+    }
+
+    fn check_repeat(&self) -> Result<()> {
+        let Some(period) = self.repeat else {
+            return Ok(());
+        };
+        ensure!(
+            !period.is_zero(),
+            "a repeat of 0; it is a time larger than 0"
+        );
+        ensure!(
+            !self.steps.is_empty() || !self.outages.is_empty(),
+            "a repeat without steps or outages to repeat"
+        );
+        ensure!(
+            self.steps.iter().all(|step| step.at < period),
+            "a step that is not before the repeat of {period:?}"
+        );
+        let ends = |outage: &Outage| outage.at + outage.lasts;
+        ensure!(
+            self.outages.iter().all(|outage| ends(outage) <= period),
+            "an outage that ends after the repeat of {period:?}"
+        );
+        if let (Some(first), Some(last)) = (self.outages.first(), self.outages.last()) {
+            ensure!(
+                ends(last) < first.at + period,
+                "outages that touch each other when the schedule starts over after {period:?}"
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_a_rate_or_whatever_it_names() {
+        let at = Duration::from_secs(20);
+        let rate = Some(2_000_000);
+        let slower = Step {
+            at,
+            rate,
+            ..Step::default()
+        };
+        assert_eq!("20s=2mbit".parse(), Ok(slower));
+        let farther = Step {
+            at,
+            delay: Some(Duration::from_millis(30)),
+            jitter: Some(Duration::from_millis(5)),
+            loss: Some(0.01),
+            queue: Some(Queue::Time(Duration::from_millis(80))),
+            ..Step::default()
+        };
+        let text = "at=20s,delay=30ms,jitter=5ms,loss=1%,queue=80ms";
+        assert_eq!(text.parse(), Ok(farther));
+        let json = r#"{"at":"20s","delay":"30ms","jitter":"5ms","loss":"1%","queue":"80ms"}"#;
+        assert_eq!(serde_json::to_string(&farther).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Step>(json).unwrap(), farther);
+        for text in ["20s", "at=20s,speed=1mbit", "delay=5ms"] {
+            assert!(text.parse::<Step>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_step_to_no_rate_is_refused_with_what_is_meant() {
+        for text in ["0mbit", "0.0 kbit", "0bit"] {
+            let error = format!("20s={text}").parse::<Step>().unwrap_err();
+            assert!(error.contains("outage"), "{text}: {error}");
+            let json = format!(r#"{{"at": "20s", "rate": "{text}"}}"#);
+            let error = serde_json::from_str::<Step>(&json).unwrap_err();
+            assert!(error.to_string().contains("outage"), "{text}: {error}");
+        }
+        let error = "20s=ten".parse::<Step>().unwrap_err();
+        assert!(!error.contains("outage"), "{error}");
+    }
+
+    #[test]
+    fn each_stage_has_what_the_steps_before_it_have_set() {
+        let step = |at, rate, delay: Option<u64>| Step {
+            at: Duration::from_secs(at),
+            rate,
+            delay: delay.map(Duration::from_millis),
+            ..Step::default()
+        };
+        let direction = Direction {
+            rate: Some(1),
+            delay: Duration::from_millis(10),
+            loss: 0.5,
+            steps: vec![step(1, Some(2), None), step(2, None, Some(20))],
+            ..Direction::default()
+        };
+        let stages = direction.stages().into_iter();
+        let seen: Vec<_> = stages
+            .map(|(at, it)| (at.as_secs(), it.rate, it.delay.as_millis(), it.loss))
+            .collect();
+        let expected = [
+            (0, Some(1), 10, 0.5),
+            (1, Some(2), 10, 0.5),
+            (2, Some(2), 20, 0.5),
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_schedule_that_cannot_be_is_refused_with_what_can() {
+        let at = Duration::from_secs;
+        let direction = || Direction {
+            rate: Some(1_000_000),
+            steps: vec![Step {
+                at: at(2),
+                loss: Some(0.1),
+                ..Step::default()
+            }],
+            outages: vec![Outage {
+                at: at(1),
+                lasts: at(1),
+            }],
+            repeat: Some(at(3)),
+            ..Direction::default()
+        };
+        assert!(direction().check().is_ok());
+        type Change = fn(&mut Direction);
+        let changes: [(Change, &str); 8] = [
+            (
+                |it| it.repeat = Some(Duration::from_secs(2)),
+                "not before the repeat",
+            ),
+            (
+                |it| it.outages[0].lasts = Duration::from_secs(3),
+                "ends after",
+            ),
+            (
+                |it| {
+                    it.outages[0].at = Duration::ZERO;
+                    it.outages[0].lasts = Duration::from_secs(3);
+                },
+                "starts over",
+            ),
+            (|it| it.repeat = Some(Duration::ZERO), "a repeat of 0"),
+            (|it| it.steps[0].loss = None, "changes nothing"),
+            (|it| it.steps[0].loss = Some(2.0), "a loss of 2"),
+            (|it| it.steps[0].rate = Some(0), "outages"),
+            (
+                |it| {
+                    it.steps.clear();
+                    it.outages.clear();
+                },
+                "to repeat",
+            ),
+        ];
+        for (change, says) in changes {
+            let mut changed = direction();
+            change(&mut changed);
+            let error = changed.check().unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}
