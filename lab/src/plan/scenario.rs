@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::fault::Fault;
 use super::tree::{Node, Table, Value};
 use crate::scenario::Scenario;
+use crate::sim;
 
 /// The controllers that a plan has names for.
 pub(super) struct Controllers {
@@ -26,7 +27,7 @@ const MOST: i64 = 10_000;
 impl Controllers {
     /// Reads `[controllers]`.
     pub(super) fn read(table: Option<&Table>) -> Result<Self, Fault> {
-        petra::register();
+        sim::register();
         let mut names = Vec::new();
         for entry in table.iter().flat_map(|table| &table.entries) {
             let cc = entry.node.text().and_then(|cc| checked(cc, &entry.node));
