@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use petra_lab::{batch, compare, demo, netem, qlog, report, sim};
+use petra_lab::{batch, compare, demo, hunt, netem, qlog, report, sim};
 
 /// PETRA and its rivals on links, real and simulated.
 #[derive(Parser)]
@@ -22,6 +22,8 @@ enum Command {
     Check(batch::Check),
     Run(batch::Run),
     Merge(batch::Merge),
+    Hunt(hunt::Hunt),
+    Tune(hunt::Tune),
     Report(report::Report),
     Compare(compare::Compare),
     Qlog(qlog::Qlog),
@@ -47,6 +49,8 @@ fn main() -> ExitCode {
         Command::Check(check) => check.execute(),
         Command::Run(run) => run.execute(),
         Command::Merge(merge) => merge.execute(),
+        Command::Hunt(hunt) => hunt.execute(),
+        Command::Tune(tune) => tune.execute(),
         Command::Report(report) => report.execute(),
         Command::Compare(compare) => compare.execute(),
         Command::Qlog(qlog) => qlog.execute(),

@@ -21,7 +21,7 @@ pub(super) const SCENARIO: [&str; 7] = [
 ];
 
 /// The other fields of a plan.
-const PLAN: [&str; 14] = [
+const PLAN: [&str; 15] = [
     "extends",
     "title",
     "description",
@@ -33,6 +33,7 @@ const PLAN: [&str; 14] = [
     "qlog",
     "controllers",
     "sweep",
+    "space",
     "case",
     "expect",
     "exception",

@@ -35,7 +35,7 @@ mod upload;
 mod watch;
 mod world;
 
-pub(crate) use channel::check_trace;
+pub(crate) use channel::{check_trace, uniform};
 pub use channel::{Channel, Fate, Nanos, Parcel};
 pub use command::Sim;
 pub use engine::run;

@@ -35,7 +35,7 @@ use codel::Waiting;
 use errors::Errors;
 use line::Line;
 use queue::{Queue, Transmission};
-pub(super) use random::uniform;
+pub(crate) use random::uniform;
 pub(crate) use trace::check as check_trace;
 
 /// Nanoseconds since the simulation began.
