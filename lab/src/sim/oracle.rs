@@ -140,7 +140,7 @@ impl Recipe for Oracle {
             paced: self.paced,
             guide: self.guide.clone(),
             settings,
-            sent: Mutex::default(),
+            expected: Mutex::default(),
             in_flight: 0,
             recovering: None,
             window: settings.initial_window,
@@ -155,9 +155,7 @@ struct Sender {
     paced: bool,
     guide: Guide,
     settings: Settings,
-    /// Time and bytes, headers included, of the packets that the state as told
-    /// does not have in it.
-    sent: Mutex<VecDeque<(Nanos, f64)>>,
+    expected: Mutex<Expected>,
     in_flight: u64,
     /// After persistent congestion, the largest window: it slow-starts to the one
     /// that would be right (RFC 9002 section 7.6.2).
@@ -165,23 +163,54 @@ struct Sender {
     window: u64,
 }
 
+/// The queue as it is expected: as told, and with what was sent since.
+#[derive(Default)]
+struct Expected {
+    /// When the state was so that it follows from.
+    then: Option<Nanos>,
+    /// Time and bytes, headers included, of the packets that this state does not have.
+    sent: VecDeque<(Nanos, f64)>,
+    /// Bytes after the last of them.
+    queue: f64,
+    at: Nanos,
+}
+
+impl Expected {
+    /// Begins anew where another state is told.
+    fn follow(&mut self, told: &Told) {
+        if self.then.replace(told.then) == Some(told.then) {
+            return;
+        }
+        let known = |(at, _): &(Nanos, f64)| at + told.ahead <= told.then;
+        while self.sent.front().is_some_and(known) {
+            self.sent.pop_front();
+        }
+        (self.queue, self.at) = (told.queue, told.then);
+        for packet in std::mem::take(&mut self.sent) {
+            self.add(told, packet);
+        }
+    }
+
+    /// A packet was sent.
+    fn add(&mut self, told: &Told, (sent, bytes): (Nanos, f64)) {
+        let at = sent + told.ahead;
+        self.queue = told.after(self.queue, self.at, at) + bytes;
+        self.at = at;
+        self.sent.push_back((sent, bytes));
+    }
+
+    /// Bytes that what is sent now will find.
+    fn queue(&self, told: &Told) -> f64 {
+        told.after(self.queue, self.at, told.now + told.ahead)
+    }
+}
+
 impl Sender {
     /// Bytes that the queue has room for, less than 0 where it is too long.
     fn room(&self, told: &Told) -> f64 {
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        while sent
-            .front()
-            .is_some_and(|(at, _)| at + told.ahead <= told.then)
-        {
-            sent.pop_front();
-        }
-        let (mut queue, mut at) = (told.queue, told.then);
-        for (sent, bytes) in sent.iter() {
-            queue = told.after(queue, at, sent + told.ahead) + bytes;
-            at = sent + told.ahead;
-        }
-        let allowed = (self.allowed * told.rate).min(told.limit);
-        allowed - told.after(queue, at, told.now + told.ahead)
+        let mut expected = self.expected.lock().unwrap_or_else(PoisonError::into_inner);
+        expected.follow(told);
+        (self.allowed * told.rate).min(told.limit) - expected.queue(told)
     }
 
     /// Headers are no part of a window.
@@ -213,8 +242,12 @@ impl Controller for Sender {
         self.in_flight = sent.bytes_in_flight;
         if let Some(told) = self.guide.told() {
             let bytes = sent.bytes as f64 + IP_AND_UDP_HEADERS as f64;
-            let queue = self.sent.get_mut().unwrap_or_else(PoisonError::into_inner);
-            queue.push_back((told.now, bytes));
+            let expected = self
+                .expected
+                .get_mut()
+                .unwrap_or_else(PoisonError::into_inner);
+            expected.follow(&told);
+            expected.add(&told, (told.now, bytes));
         }
         self.update();
     }
