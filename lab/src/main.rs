@@ -25,6 +25,7 @@ enum Command {
     Hunt(hunt::Hunt),
     Tune(hunt::Tune),
     Report(report::Report),
+    Frontier(report::Frontier),
     Compare(compare::Compare),
     Qlog(qlog::Qlog),
     /// Within a sandbox: do its job.
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Hunt(hunt) => hunt.execute(),
         Command::Tune(tune) => tune.execute(),
         Command::Report(report) => report.execute(),
+        Command::Frontier(frontier) => frontier.execute(),
         Command::Compare(compare) => compare.execute(),
         Command::Qlog(qlog) => qlog.execute(),
         Command::Inside { folder } => netem::inside(&folder),
