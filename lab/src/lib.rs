@@ -6,6 +6,7 @@ pub mod clock;
 pub mod compare;
 pub mod demo;
 pub mod entropy;
+pub mod hunt;
 pub mod link;
 pub mod netem;
 pub mod plan;

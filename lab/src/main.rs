@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use petra_lab::{batch, compare, demo, netem, qlog, report, sim};
+use petra_lab::{batch, compare, demo, hunt, netem, qlog, report, sim};
 
 /// PETRA and its rivals on links, real and simulated.
 #[derive(Parser)]
@@ -22,7 +22,10 @@ enum Command {
     Check(batch::Check),
     Run(batch::Run),
     Merge(batch::Merge),
+    Hunt(hunt::Hunt),
+    Tune(hunt::Tune),
     Report(report::Report),
+    Frontier(report::Frontier),
     Compare(compare::Compare),
     Qlog(qlog::Qlog),
     /// Within a sandbox: do its job.
@@ -47,7 +50,10 @@ fn main() -> ExitCode {
         Command::Check(check) => check.execute(),
         Command::Run(run) => run.execute(),
         Command::Merge(merge) => merge.execute(),
+        Command::Hunt(hunt) => hunt.execute(),
+        Command::Tune(tune) => tune.execute(),
         Command::Report(report) => report.execute(),
+        Command::Frontier(frontier) => frontier.execute(),
         Command::Compare(compare) => compare.execute(),
         Command::Qlog(qlog) => qlog.execute(),
         Command::Inside { folder } => netem::inside(&folder),

@@ -88,7 +88,7 @@ impl Backend {
     /// What it cannot do, and what it can.
     pub fn accepts(self, scenario: &Scenario) -> Result<()> {
         match self {
-            Backend::Sim => Ok(()),
+            Backend::Sim => sim::accepts(scenario),
             Backend::Netem => netem::accepts(scenario),
         }
     }

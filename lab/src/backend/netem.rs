@@ -41,6 +41,7 @@ pub(super) fn accepts(scenario: &Scenario) -> Result<()> {
             "a pacing that is not the example server's"
         );
         let flow = &scenario.flows[0];
+        netem::check_controller(&flow.cc)?;
         let plain = Flow {
             traffic: flow.traffic,
             ..Flow::new(&flow.cc)
@@ -125,7 +126,8 @@ mod tests {
         let scenario = || Scenario::new(link.clone(), vec![Flow::new("petra")]);
         assert!(accepts(&scenario()).is_ok());
         type Change = fn(&mut Scenario);
-        let changes: [(Change, &str); 6] = [
+        let changes: [(Change, &str); 7] = [
+            (|it| it.flows[0].cc = "oracle".to_owned(), "no real link"),
             (|it| it.path.push(it.path[0].clone()), "2 links"),
             (|it| it.flows.push(Flow::new("reno")), "2 flows"),
             (|it| it.flows[0].start = Duration::from_secs(1), "beginning"),

@@ -13,6 +13,11 @@ use crate::sim;
 /// The simulator, which is ready at any time.
 pub(super) struct Sim;
 
+/// Can the simulator make such a run? It can make any, but for an oracle on a shared path.
+pub(super) fn accepts(scenario: &Scenario) -> Result<()> {
+    sim::check_oracles(scenario)
+}
+
 impl Runner for Sim {
     fn run(&self, scenario: &Scenario, _stop: &AtomicBool) -> Result<Outcome> {
         let report = sim::run(scenario)?;

@@ -13,32 +13,32 @@ use crate::results::Versions;
 use crate::scenario::Scenario;
 
 /// Plans, and the runs that they take together.
-pub(super) struct Agenda {
-    pub(super) plans: Vec<Planned>,
+pub(crate) struct Agenda {
+    pub(crate) plans: Vec<Planned>,
     /// By their keys. A key is a hash, so that the order of the keys mixes
     /// long runs and short ones, as time left and shards of one size want it.
-    pub(super) items: BTreeMap<String, Item>,
+    pub(crate) items: BTreeMap<String, Item>,
     pub(super) versions: Versions,
 }
 
 /// A plan and where it is from.
-pub(super) struct Planned {
+pub(crate) struct Planned {
     pub(super) plan: Plan,
     pub(super) file: PathBuf,
 }
 
 /// A run that has to be there.
 #[derive(Clone)]
-pub(super) struct Item {
+pub(crate) struct Item {
     pub(super) backend: Backend,
-    pub(super) scenario: Scenario,
+    pub(crate) scenario: Scenario,
     /// What plans want to keep of it.
     pub(super) wanted: Wanted,
 }
 
 /// What the command line says over the plans.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Overrides {
+pub(crate) struct Overrides {
     pub(super) backend: Option<Backend>,
     pub(super) seeds: Option<usize>,
 }
@@ -87,6 +87,23 @@ impl Agenda {
             let file = file.clone();
             agenda.plans.push(Planned { plan, file });
         }
+        Ok(agenda)
+    }
+
+    /// The runs of one plan that is from `file`.
+    ///
+    /// # Errors
+    ///
+    /// What its backend cannot do.
+    pub(crate) fn of(plan: Plan, file: &Path) -> Result<Self> {
+        let mut agenda = Agenda {
+            plans: Vec::new(),
+            items: BTreeMap::new(),
+            versions: Versions::current(),
+        };
+        agenda.add(&plan)?;
+        let file = file.to_owned();
+        agenda.plans.push(Planned { plan, file });
         Ok(agenda)
     }
 

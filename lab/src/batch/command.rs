@@ -35,7 +35,8 @@ struct Plans {
     seeds: Option<NonZeroUsize>,
 }
 
-fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+/// A whole number of at least 1.
+pub(crate) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
     let number = text.parse();
     number.map_err(|_| "expected a whole number of at least 1".to_owned())
 }
@@ -209,7 +210,7 @@ impl Merge {
 /// Of so many expectations of plans that do not hold. Nothing went wrong: the
 /// results are there.
 #[derive(Debug)]
-pub struct Unmet(usize);
+pub struct Unmet(pub(crate) usize);
 
 impl fmt::Display for Unmet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,7 +14,7 @@ use crate::scenario::Scenario;
 
 /// What plans want to keep of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wanted {
+pub(crate) struct Wanted {
     /// Its flows over time.
     pub(super) series: bool,
     /// The qlogs of both ends.

@@ -22,6 +22,10 @@ mod shard;
 mod show;
 mod work;
 
+pub(crate) use agenda::Agenda;
+pub(crate) use command::at_least_one;
 pub use command::{Check, Merge, Run, Unmet};
 pub use journal::{Entry, Journal};
+pub(crate) use publish::results;
 pub use shard::Shard;
+pub(crate) use work::{interrupted, Progress};

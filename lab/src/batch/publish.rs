@@ -30,7 +30,12 @@ pub(super) fn publish(
     plans.collect()
 }
 
-fn results(
+/// The results of the plan whose runs are all there.
+///
+/// # Errors
+///
+/// A run that is not there.
+pub(crate) fn results(
     agenda: &Agenda,
     planned: &Planned,
     overrides: Overrides,

@@ -48,13 +48,8 @@ impl Crew {
         if todo.is_empty() {
             return Ok(());
         }
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // The first asks, the second does not.
-            flag::register_conditional_shutdown(signal, 130, stop.clone())?;
-            flag::register(signal, stop.clone())?;
-        }
-        let progress = Progress::new(todo.len());
+        let stop = interrupted()?;
+        let progress = Progress::new(todo.len(), "runs");
         let journal = Mutex::new(journal);
         for backend in [Backend::Sim, Backend::Netem] {
             let own = todo.iter().filter(|(_, item)| item.backend == backend);
@@ -108,6 +103,17 @@ impl Crew {
     }
 }
 
+/// A flag that the first Ctrl-C sets, or another signal to end; the second ends the
+/// program at once.
+pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_conditional_shutdown(signal, 130, stop.clone())?;
+        flag::register(signal, stop.clone())?;
+    }
+    Ok(stop)
+}
+
 /// A run by what it has: controllers and seed.
 fn words(scenario: &Scenario) -> String {
     let controllers: Vec<&str> = scenario.flows.iter().map(|flow| flow.cc.as_str()).collect();
@@ -120,14 +126,17 @@ fn words(scenario: &Scenario) -> String {
 
 /// How far the work is, on the standard error: a bar with the time left on a
 /// terminal, a line for each tenth elsewhere.
-struct Progress {
+pub(crate) struct Progress {
     bar: ProgressBar,
     length: u64,
+    /// The plural of one of them.
+    things: &'static str,
 }
 
 impl Progress {
-    fn new(length: usize) -> Self {
-        let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs, {left} left")
+    pub(crate) fn new(length: usize, things: &'static str) -> Self {
+        let template = format!("{{bar:30}} {{pos}} of {{len}} {things}, {{left}} left");
+        let style = ProgressStyle::with_template(&template)
             .expect("the template is right")
             .with_key("left", |state: &ProgressState, out: &mut dyn fmt::Write| {
                 let left = left(state.elapsed(), state.pos(), state.len().unwrap_or(0));
@@ -139,16 +148,22 @@ impl Progress {
         Progress {
             bar,
             length: length as u64,
+            things,
         }
     }
 
-    fn done(&self) {
+    /// Says something between.
+    pub(crate) fn say(&self, line: &str) {
+        self.bar.suspend(|| eprintln!("{line}"));
+    }
+
+    pub(crate) fn done(&self) {
         self.bar.inc(1);
         let (done, length) = (self.bar.position(), self.length);
-        let tenths = |done: u64| done * 10 / length;
+        let tenths = |done: u64| done * 10 / length.max(1);
         if self.bar.is_hidden() && tenths(done) > tenths(done - 1) {
             let left = left(self.bar.elapsed(), done, length);
-            eprintln!("{done} of {length} runs, {left} left");
+            eprintln!("{done} of {length} {}, {left} left", self.things);
         }
     }
 
@@ -161,7 +176,7 @@ impl Progress {
 /// their keys, so that it is.
 fn left(elapsed: Duration, done: u64, length: u64) -> humantime::FormattedDuration {
     let each = elapsed.as_secs_f64() / done.max(1) as f64;
-    let seconds = (each * (length - done) as f64).ceil();
+    let seconds = (each * length.saturating_sub(done) as f64).ceil();
     humantime::format_duration(Duration::from_secs(seconds as u64))
 }
 

@@ -33,6 +33,7 @@ pub fn execute(controllers: &[String], options: &Options) -> Result<()> {
     // Now, rather than within the last run.
     petra::register();
     for cc in controllers {
+        super::check_controller(cc)?;
         quiche::congestion_control::check(cc).map_err(anyhow::Error::msg)?;
     }
     let mut job = job(options, link)?;

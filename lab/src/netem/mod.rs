@@ -40,6 +40,7 @@ mod uml;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::{ensure, Result};
 use serde::{Deserialize, Serialize};
 
 pub use bench::{check, Bench, Measured, Transfer};
@@ -50,10 +51,25 @@ pub use run::inside;
 pub use uml::boot;
 
 use crate::link::Link;
+use crate::sim;
 
 /// The UDP payload of a full-sized datagram, in bytes; what the example server
 /// takes when it is not told otherwise.
 pub const MAX_DATAGRAM_SIZE: usize = 1350;
+
+/// Checks that the example server, a program of its own, can have this controller.
+///
+/// # Errors
+///
+/// The oracle, which is part of the simulator.
+pub(crate) fn check_controller(cc: &str) -> Result<()> {
+    ensure!(
+        !sim::is_oracle(cc),
+        "{cc}: no real link tells its state; expected a controller of quiche or of the plugin, \
+         or the simulator, which has the oracle"
+    );
+    Ok(())
+}
 
 /// What one run is asked to do: all that its sandbox is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]

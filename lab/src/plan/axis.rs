@@ -172,6 +172,18 @@ fn values(node: &Node) -> Result<Vec<Node>, Fault> {
     Ok(values)
 }
 
+/// How the values of a range are spaced.
+pub(super) fn spacing(range: &Table) -> Result<Spacing, Fault> {
+    let Some(node) = range.get("spacing") else {
+        return Ok(Spacing::Linear);
+    };
+    match node.to_string().as_str() {
+        "linear" => Ok(Spacing::Linear),
+        "log" => Ok(Spacing::Log),
+        _ => Err(node.unexpected("linear or log").within("spacing")),
+    }
+}
+
 fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Fault> {
     const KEYS: [&str; 4] = ["from", "to", "steps", "spacing"];
     if let Some(entry) = table
@@ -195,12 +207,7 @@ fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Fault> {
                 .within("steps"))
         }
     };
-    let spacing = match table.get("spacing").map(|node| (node, node.to_string())) {
-        None => Spacing::Linear,
-        Some((_, text)) if text == "linear" => Spacing::Linear,
-        Some((_, text)) if text == "log" => Spacing::Log,
-        Some((node, _)) => return Err(node.unexpected("linear or log").within("spacing")),
-    };
+    let spacing = spacing(table)?;
     let place = node.place;
     let values = range(need("from")?, need("to")?, count, spacing)?;
     Ok(values

@@ -26,7 +26,9 @@ mod points;
 mod read;
 mod scenario;
 mod seeds;
+mod space;
 mod tree;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -38,14 +40,17 @@ use anyhow::{ensure, Context, Result};
 
 pub(crate) use axis::MOST;
 pub use expect::{Expectation, Relation, Selection, Than, Tolerance};
+pub(crate) use space::{Gene, Space, Spot};
 
 use crate::backend::Backend;
 use crate::results::{Axis, Exception, Frames, PlanFile, Versions};
 use crate::scenario::Scenario;
 use crate::sim;
 use draft::Draft;
+use fault::{Fault, Sources};
 use key::{canonical, hash, key};
 use read::Document;
+use tree::Table;
 
 /// What to run, and what to make of it.
 #[derive(Clone, Debug)]
@@ -117,9 +122,19 @@ impl Plan {
     ///
     /// What is wrong with the plan, with file, line and field.
     pub fn read(path: &Path) -> Result<Self> {
-        let name = path.file_stem().context("a plan is a file NAME.toml")?;
         let Document { sources, root } = Document::read(path)?;
-        let plan = Draft::read(&root, sources.folders()).and_then(Draft::plan);
+        if let Some(space) = root.entries.iter().find(|entry| entry.key == "space") {
+            let message = "a plan with a space has no runs of its own; expected \
+                           `petra-lab hunt`, which searches it";
+            return Err(sources.explain(&Fault::at(space.key_place, message)));
+        }
+        Self::of(&root, sources, path)
+    }
+
+    /// The plan of these values, as it would be read from `path`.
+    fn of(root: &Table, sources: Sources, path: &Path) -> Result<Self> {
+        let name = path.file_stem().context("a plan is a file NAME.toml")?;
+        let plan = Draft::read(root, sources.folders()).and_then(Draft::plan);
         let mut plan = plan.map_err(|fault| sources.explain(&fault))?;
         plan.name = name.to_string_lossy().into_owned();
         let folder = path.parent().unwrap_or(Path::new(""));

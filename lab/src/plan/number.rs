@@ -67,6 +67,70 @@ pub(super) enum Spacing {
     Log,
 }
 
+/// All quantities from one to another, with the unit of both.
+#[derive(Clone, Debug)]
+pub(super) struct Span {
+    first: f64,
+    last: f64,
+    unit: String,
+    bare: bool,
+    spacing: Spacing,
+}
+
+impl Span {
+    pub(super) fn new(from: &Node, to: &Node, spacing: Spacing) -> Result<Self, Fault> {
+        let (first, last) = (Quantity::of(from)?, Quantity::of(to)?);
+        if first.unit != last.unit || first.bare != last.bare {
+            let message =
+                format!("from `{from}` to `{to}` is not understood; expected the same unit twice");
+            return Err(Fault::at(to.place, message));
+        }
+        if spacing == Spacing::Log && first.number * last.number <= 0.0 {
+            return Err(Fault::at(
+                from.place,
+                "a range spaced by ratios cannot begin or end at 0",
+            ));
+        }
+        Ok(Span {
+            first: first.number,
+            last: last.number,
+            unit: first.unit.to_owned(),
+            bare: first.bare,
+            spacing,
+        })
+    }
+
+    /// The number at a part of the way, 0 to 1.
+    pub(super) fn at(&self, part: f64) -> f64 {
+        let Span { first, last, .. } = *self;
+        match self.spacing {
+            Spacing::Linear => first + (last - first) * part,
+            Spacing::Log => first * (last / first).powf(part),
+        }
+    }
+
+    /// A number with so many digits that is not outside. Between whole numbers without
+    /// a unit it is a whole one: of packets, say.
+    pub(super) fn round(&self, number: f64, digits: usize) -> f64 {
+        let (low, high) = (self.first.min(self.last), self.first.max(self.last));
+        let short = format!("{number:.*e}", digits.saturating_sub(1)).parse();
+        let short: f64 = short.unwrap_or(number);
+        let whole = self.bare && low.fract() == 0.0 && high.fract() == 0.0;
+        let short = if whole { short.round() } else { short };
+        short.clamp(low, high)
+    }
+
+    /// A number with the unit.
+    pub(super) fn value(&self, number: f64) -> Value {
+        let quantity = Quantity {
+            number,
+            unit: &self.unit,
+            bare: self.bare,
+        };
+        quantity.with(number)
+    }
+}
+
 /// `steps` values from one quantity to another, both included.
 pub(super) fn range(
     from: &Node,
@@ -74,28 +138,10 @@ pub(super) fn range(
     steps: usize,
     spacing: Spacing,
 ) -> Result<Vec<Value>, Fault> {
-    let (first, last) = (Quantity::of(from)?, Quantity::of(to)?);
-    if first.unit != last.unit || first.bare != last.bare {
-        let message =
-            format!("from `{from}` to `{to}` is not understood; expected the same unit twice");
-        return Err(Fault::at(to.place, message));
-    }
-    if spacing == Spacing::Log && first.number * last.number <= 0.0 {
-        return Err(Fault::at(
-            from.place,
-            "a range spaced by ratios cannot begin or end at 0",
-        ));
-    }
-    let number = |step: usize| {
-        let part = step as f64 / (steps - 1) as f64;
-        match spacing {
-            Spacing::Linear => first.number + (last.number - first.number) * part,
-            Spacing::Log => first.number * (last.number / first.number).powf(part),
-        }
-    };
-    Ok((0..steps)
-        .map(|step| first.with(rounded(number(step))))
-        .collect())
+    let span = Span::new(from, to, spacing)?;
+    let part = |step: usize| step as f64 / (steps - 1) as f64;
+    let value = |step| span.value(rounded(span.at(part(step))));
+    Ok((0..steps).map(value).collect())
 }
 
 #[cfg(test)]

@@ -82,6 +82,10 @@ fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<()
         Value::List(items) => match step.parse::<usize>() {
             Ok(number) => {
                 let count = items.len();
+                // One more is begun: an outage, cross traffic, another flow.
+                if number == count && !rest.is_empty() {
+                    items.push(empty(value.place));
+                }
                 let item = items.get_mut(number).ok_or_else(|| {
                     let message = format!(
                         "there is no number {number}; they count from 0, and there are {count}"
@@ -115,14 +119,25 @@ fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<()
         table.entries.push(Entry {
             key: step.clone(),
             key_place: key,
-            node: Node {
-                value: Value::Table(Table::default()),
-                place: value.place,
+            node: match rest.first() {
+                Some(number) if number == "0" => Node {
+                    value: Value::List(Vec::new()),
+                    place: value.place,
+                },
+                _ => empty(value.place),
             },
         });
     }
     let child = table.get_mut(step).expect("it is there now");
     set(child, rest, key, value)
+}
+
+/// A table without entries.
+fn empty(place: Place) -> Node {
+    Node {
+        value: Value::Table(Table::default()),
+        place,
+    }
 }
 
 /// The factor of a value that multiplies.

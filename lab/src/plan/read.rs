@@ -21,7 +21,7 @@ pub(super) const SCENARIO: [&str; 7] = [
 ];
 
 /// The other fields of a plan.
-const PLAN: [&str; 15] = [
+const PLAN: [&str; 16] = [
     "extends",
     "title",
     "description",
@@ -34,6 +34,7 @@ const PLAN: [&str; 15] = [
     "qlog",
     "controllers",
     "sweep",
+    "space",
     "case",
     "expect",
     "exception",

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::fault::Fault;
 use super::tree::{Entry, Node, Table, Value};
 use crate::scenario::Scenario;
+use crate::sim;
 
 /// The controllers that a plan has names for.
 pub(super) struct Controllers {
@@ -40,7 +41,7 @@ const MOST: i64 = 10_000;
 impl Controllers {
     /// Reads `[controllers]`.
     pub(super) fn read(table: Option<&Table>) -> Result<Self, Fault> {
-        petra::register();
+        sim::register();
         let entries = table.iter().flat_map(|table| &table.entries);
         let named = |entry: &Entry| named(entry).map_err(|fault| fault.within(&entry.key));
         Ok(Controllers {

@@ -34,7 +34,9 @@ impl<'a> Layout<'a> {
         let lines = lines.map(|curve| (curve.name.as_str(), curve.ink, None));
         let bands = curves.bands.iter();
         let bands = bands.map(|band| (band.name.as_str(), band.ink, Some(Form::Bar)));
-        let spots = curves.spots.iter();
+        // What is on a curve of its name is in the legend with the curve.
+        let apart = |name: &str| curves.curves.iter().all(|curve| curve.name != name);
+        let spots = curves.spots.iter().filter(|spot| apart(&spot.name));
         let spots = spots.map(|spot| (spot.name.as_str(), spot.ink, Some(spot.form)));
         for entry in lines.chain(spots).chain(bands) {
             if !entries.contains(&entry) {
@@ -116,6 +118,12 @@ impl<'a> Layout<'a> {
         }
         for spot in &self.curves.spots {
             let (at, colour) = (self.spot(top, spot.at), spot.ink.light);
+            if let Some(((left, right), (low, high))) = spot.intervals {
+                let (x, y) = spot.at;
+                for ends in [[(left, y), (right, y)], [(x, low), (x, high)]] {
+                    canvas.line(&ends.map(|end| self.spot(top, end)), colour, 1.2)?;
+                }
+            }
             match spot.form {
                 Form::Tick => canvas.tick((at.0, at.1 - TICK / 2.0), colour)?,
                 Form::Ring => canvas.circle(at, DOT, colour, Some(1.5))?,

@@ -126,7 +126,12 @@ pub(crate) struct Spot {
     pub(crate) ink: Ink,
     pub(crate) form: Form,
     pub(crate) at: (f64, f64),
+    /// From and to across, and up; of a mean.
+    pub(crate) intervals: Option<Intervals>,
 }
+
+/// Across, and up.
+pub(crate) type Intervals = ((f64, f64), (f64, f64));
 
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
@@ -141,7 +146,13 @@ impl Curves {
     /// What the lower axis has to have room for.
     fn widths(&self) -> impl Iterator<Item = f64> + '_ {
         let points = self.curves.iter().flat_map(|curve| &curve.points);
-        points.map(|(x, _)| *x)
+        let spots = self.intervals().flat_map(|((from, to), _)| [from, to]);
+        points.map(|(x, _)| *x).chain(spots)
+    }
+
+    /// Of the spots that have some.
+    fn intervals(&self) -> impl Iterator<Item = Intervals> + '_ {
+        self.spots.iter().filter_map(|spot| spot.intervals)
     }
 
     /// What the upright axis has to have room for: all of the main curves, and
@@ -156,6 +167,7 @@ impl Curves {
         let limit = if most > 0.0 { most } else { f64::INFINITY };
         let beside = of(true).map(move |y| y.min(limit));
         let base = (!self.y.log).then_some(0.0);
-        of(false).chain(beside).chain(base)
+        let spots = self.intervals().flat_map(|(_, (from, to))| [from, to]);
+        of(false).chain(beside).chain(base).chain(spots)
     }
 }

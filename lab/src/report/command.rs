@@ -92,7 +92,7 @@ impl Report {
 }
 
 /// Writes each figure in both formats.
-fn write_plots(figures: &[&Figure], folder: &Path) -> Result<()> {
+pub(super) fn write_plots(figures: &[&Figure], folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let progress = ProgressBar::new(figures.len() as u64);

@@ -11,9 +11,11 @@
 mod bars;
 mod command;
 mod distribution;
+mod frontier;
 mod markdown;
 mod page;
 mod panels;
+mod paper;
 mod scenes;
 mod section;
 mod series;
@@ -25,3 +27,4 @@ pub(crate) mod words;
 
 pub use command::Report;
 pub(crate) use page::document;
+pub use paper::Frontier;

@@ -126,6 +126,10 @@ impl Frame {
                 (plan(&manifest.files))
                 (expectations(&manifest.verdicts))
                 (thesis)
+                @if !section.frontiers.is_empty() {
+                    h3 { "Goodput against queueing delay" }
+                    (self.figures(&section.frontiers)?)
+                }
                 (self.metrics(section)?)
                 @if !section.distributions.is_empty() {
                     h3 { "Distributions" }

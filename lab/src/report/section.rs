@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{bars, distribution, scenes, thesis, words};
+use super::{bars, distribution, frontier, scenes, thesis, words};
 use crate::plot::palette::Palette;
 use crate::plot::{Chart, Figure};
 use crate::results::{labels, Manifest, Results, Row, Table};
@@ -19,6 +19,7 @@ pub(super) struct Section {
     /// The names of what else was set, and for each line of a table what it
     /// was set to.
     pub(super) settings: (Vec<String>, Vec<Vec<String>>),
+    pub(super) frontiers: Vec<Figure>,
     pub(super) distributions: Vec<Figure>,
     pub(super) scenes: scenes::Scenes,
     pub(super) thesis: Option<thesis::Thesis>,
@@ -123,6 +124,7 @@ impl Section {
         let metrics: Vec<Shown> = manifest.metrics.iter().map(shown).collect();
         Ok(Section {
             settings: settings(results),
+            frontiers: frontier::figures(&draft, results),
             distributions: distribution::figures(&draft, results),
             scenes: scenes::Scenes::new(&draft, results, series)?,
             thesis: thesis::Thesis::new(&draft, results),
@@ -137,6 +139,7 @@ impl Section {
         let metrics = self.metrics.iter().flat_map(|shown| &shown.figures);
         let thesis = self.thesis.iter().flat_map(|thesis| thesis.figures());
         metrics
+            .chain(&self.frontiers)
             .chain(&self.distributions)
             .chain(thesis)
             .chain(self.scenes.figures())

@@ -12,6 +12,7 @@ use super::pool::Pool;
 use super::running::{RunningFlow, Seen};
 use super::supply::Supply;
 use super::tls;
+use super::watch::{Guide, Watch, TICK};
 use super::world::{nanos, Address, Event, Happening, Side, World};
 use crate::clock::VirtualClock;
 use crate::entropy::Seed;
@@ -29,7 +30,8 @@ use crate::scenario::Scenario;
 /// When a simulation is running on this thread already.
 pub fn run(scenario: &Scenario) -> Result<Report> {
     scenario.check()?;
-    petra::register();
+    super::check_oracles(scenario)?;
+    super::register();
     let clock = VirtualClock::start();
     let seed = Seed::start(scenario.seed);
     let mut engine = Engine::new(scenario, &clock, &seed)?;
@@ -43,17 +45,26 @@ struct Engine<'a> {
     world: World<'a>,
     supply: Supply,
     flows: Vec<RunningFlow<'a>>,
+    /// Of each flow, if it is told of its links.
+    watches: Vec<Option<Watch>>,
 }
 
 impl<'a> Engine<'a> {
     fn new(scenario: &'a Scenario, clock: &'a VirtualClock, seed: &'a Seed) -> Result<Self> {
         let path = Path::new(scenario)?;
-        let running = |flow| Ok(RunningFlow::new(flow, tls::server(scenario, flow, &path)?));
-        let flows = scenario.flows.iter().map(running);
+        let (mut flows, mut watches) = (Vec::new(), Vec::new());
+        for (index, flow) in (0..).zip(&scenario.flows) {
+            let guide = Guide::default();
+            let config = tls::server(scenario, flow, &path, &guide)?;
+            flows.push(RunningFlow::new(flow, config));
+            let told = super::is_oracle(&flow.cc);
+            watches.push(told.then(|| Watch::new(scenario, index, guide, &path)));
+        }
         Ok(Engine {
             scenario,
             seed,
-            flows: flows.collect::<Result<_>>()?,
+            flows,
+            watches,
             supply: Supply::new(scenario, path.capacities()),
             world: World {
                 clock,
@@ -79,12 +90,14 @@ impl<'a> Engine<'a> {
             self.schedule_crossing(index as u32);
         }
         self.schedule_sample();
+        self.look();
         let end = nanos(self.scenario.duration);
         while let Some(event) = self.world.next(end) {
             match event {
                 Event::Start(flow) => self.start(flow)?,
                 Event::Stop(flow) => self.stop(flow),
                 Event::Sample => self.sample(),
+                Event::Look => self.look(),
                 Event::At(address, happening) => self.happen(address, happening)?,
                 Event::Pass(hop, cargo) => self.world.pass(hop, cargo),
                 Event::Wake(hop) => self.world.wake(hop),
@@ -115,6 +128,10 @@ impl<'a> Engine<'a> {
         let flow = &mut self.flows[address.flow as usize];
         match (&mut flow.connection, flow.stopped) {
             (Some(connection), None) => {
+                let watch = &mut self.watches[address.flow as usize];
+                if let Some(watch) = watch.as_mut().filter(|_| address.side == Side::Server) {
+                    watch.tell(self.world.now);
+                }
                 let was_done = connection.is_finished();
                 let end = match address.side {
                     Side::Client => &mut connection.client,
@@ -144,6 +161,18 @@ impl<'a> Engine<'a> {
         let hop = crossing.hop;
         self.world.pass(hop, Cargo::Cross(index));
         self.schedule_crossing(index);
+    }
+
+    /// Notes the links for each flow that is told of them, and comes again.
+    fn look(&mut self) {
+        let mut watches = self.watches.iter_mut().flatten().peekable();
+        if watches.peek().is_some() {
+            let next = self.world.now + TICK;
+            self.world.agenda.add(next, Event::Look);
+        }
+        for watch in watches {
+            watch.look(self.world.now, &self.world.path);
+        }
     }
 
     fn schedule_sample(&mut self) {

@@ -9,7 +9,9 @@ use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
 use boring::x509::X509;
 use boring_sys as ffi;
 
+use super::oracle::Oracle;
 use super::path::Path;
+use super::watch::Guide;
 use crate::link::{Direction, Queue};
 use crate::scenario::{Flow, Pacing, Scenario, Traffic};
 
@@ -32,8 +34,13 @@ const HORIZON: Duration = Duration::from_millis(10);
 /// Milliseconds without a packet after which a connection is given up.
 const IDLE_TIMEOUT: u64 = 30_000;
 
-/// The configuration of a flow's server.
-pub(super) fn server(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<quiche::Config> {
+/// The configuration of a flow's server. An oracle is told by `guide`.
+pub(super) fn server(
+    scenario: &Scenario,
+    flow: &Flow,
+    path: &Path,
+    guide: &Guide,
+) -> Result<quiche::Config> {
     let mut tls = SslContextBuilder::new(SslMethod::tls())?;
     tls.set_private_key(&*PKey::private_key_from_pem(IDENTITY)?)?;
     tls.set_certificate(&*X509::from_pem(IDENTITY)?)?;
@@ -45,7 +52,10 @@ pub(super) fn server(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<qu
     }
     let cc = &flow.cc;
     quiche::congestion_control::check(cc).map_err(Error::msg)?;
-    config.set_cc_algorithm_name(cc)?;
+    match Oracle::of(flow, scenario.pacing, guide).map_err(Error::msg)? {
+        Some(oracle) => petra::select(&mut config, oracle)?,
+        None => config.set_cc_algorithm_name(cc)?,
+    }
     if let Some(on) = flow.silly_window_avoidance {
         config.set_silly_window_avoidance(on);
     }

@@ -57,6 +57,8 @@ pub(super) enum Event {
     Stop(u32),
     /// Every flow is sampled.
     Sample,
+    /// The links are noted for those that are told of them.
+    Look,
     /// A packet enters a link that comes from another.
     Pass(Hop, Cargo),
     /// A link has something to do.

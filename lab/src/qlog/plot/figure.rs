@@ -225,6 +225,7 @@ fn reductions(trace: &Trace) -> impl Iterator<Item = Spot> + '_ {
             ink: known.map_or(MUTED, |(_, ink)| *ink),
             form: Form::Dot,
             at: (*time, *window),
+            intervals: None,
         }
     })
 }
@@ -240,5 +241,6 @@ fn losses(trace: &Trace, own: Option<Ink>) -> impl Iterator<Item = Spot> + '_ {
         ink: own.unwrap_or(SERIES[0]),
         form: Form::Tick,
         at: (*time, 0.0),
+        intervals: None,
     })
 }

@@ -56,7 +56,7 @@ impl Capacity {
 
     /// The rate that stands for it where one is needed: the constant one, the
     /// first one or the mean, in bits per second.
-    pub(super) fn nominal(&self) -> Option<u64> {
+    pub(in crate::sim) fn nominal(&self) -> Option<u64> {
         match self {
             Capacity::Unlimited(_) => None,
             Capacity::Constant(rate) => Some(*rate),

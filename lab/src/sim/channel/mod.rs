@@ -39,7 +39,7 @@ use errors::Errors;
 use line::Line;
 use policer::Policer;
 use queue::{Queue, Transmission};
-pub(super) use random::uniform;
+pub(crate) use random::uniform;
 pub(super) use schedule::Schedule;
 use thinning::Thinning;
 pub(crate) use trace::check as check_trace;
@@ -172,6 +172,17 @@ impl<T> Channel<T> {
             Queue::Holding(_) => self.sending.left(now),
         };
         self.carried - ahead
+    }
+
+    /// Bytes that have entered and not gone over the bottleneck by `now`.
+    pub(super) fn backlog(&self, now: Nanos) -> u64 {
+        let held = self.batch.iter().flat_map(|batch| &batch.held);
+        let held: usize = held.map(|parcel| parcel.bytes).sum();
+        let queue = match &self.queue {
+            Queue::Passing(passing) => passing.backlog(now, self.free_at),
+            Queue::Holding(holding) => holding.bytes() as u64 + self.sending.left(now),
+        };
+        held as u64 + queue
     }
 
     /// What the bottleneck carries at its best for a while, in bits per second;

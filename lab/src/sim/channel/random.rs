@@ -6,7 +6,7 @@ use rand_pcg::Pcg64;
 use crate::link::Distribution;
 
 /// Uniform in 0 (included) to 1 (excluded), in the 53 bits that an `f64` has.
-pub(in crate::sim) fn uniform(random: &mut Pcg64) -> f64 {
+pub(crate) fn uniform(random: &mut Pcg64) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 

@@ -1,0 +1,90 @@
+//! Results of plans that no file has, each run made once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anyhow::{bail, ensure, Result};
+use rayon::prelude::*;
+
+use crate::backend::{Backend, Outcome, Runner};
+use crate::batch::{self, Agenda, Journal};
+use crate::plan::Plan;
+use crate::results::Results;
+
+/// The simulator and the journal of what it has run.
+pub(super) struct Bench {
+    runner: Box<dyn Runner>,
+    journal: Mutex<Journal>,
+    /// Set when nobody waits any more.
+    pub(super) stop: Arc<AtomicBool>,
+    threads: rayon::ThreadPool,
+}
+
+impl Bench {
+    /// A bench with a journal in `folder`, `jobs` runs at a time or one for each
+    /// processor.
+    ///
+    /// # Errors
+    ///
+    /// A journal that cannot be used.
+    pub(super) fn new(folder: &Path, jobs: Option<usize>, stop: Arc<AtomicBool>) -> Result<Self> {
+        let runner = Backend::Sim.runner(None)?;
+        let jobs = jobs.unwrap_or_else(|| runner.workers());
+        Ok(Bench {
+            threads: rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?,
+            journal: Mutex::new(Journal::open(&folder.join("journal.jsonl"))?),
+            runner,
+            stop,
+        })
+    }
+
+    /// Does `work` with the bench's threads.
+    pub(super) fn with_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.threads.install(work)
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Makes the runs of `plan` that are not there yet.
+    ///
+    /// # Errors
+    ///
+    /// A run that cannot be made, or that the bench was stopped.
+    pub(super) fn results(&self, plan: Plan) -> Result<Results> {
+        ensure!(
+            plan.backend == Backend::Sim,
+            "backend: a search takes thousands of runs (got {}); expected sim",
+            plan.backend
+        );
+        let file = PathBuf::from(format!("{}.toml", plan.name));
+        let agenda = Agenda::of(plan, &file)?;
+        let missing: Vec<_> = {
+            let journal = self.journal();
+            let missing = |key: &&String| !journal.finished().contains_key(*key);
+            let keys = agenda.items.keys().filter(missing);
+            keys.map(|key| (key, &agenda.items[key])).collect()
+        };
+        missing.into_par_iter().try_for_each(|(key, item)| {
+            if self.is_stopped() {
+                bail!("interrupted");
+            }
+            let outcome = self.runner.run(&item.scenario, &self.stop)?;
+            self.journal().add(key.clone(), outcome)
+        })?;
+        let finished: BTreeMap<String, Outcome> = {
+            let journal = self.journal();
+            let outcome = |key: &String| (key.clone(), journal.finished()[key].clone());
+            agenda.items.keys().map(outcome).collect()
+        };
+        batch::results(&agenda, &agenda.plans[0], Default::default(), &finished)
+    }
+
+    /// No worker holds it while it runs anything, so that none can wait for another.
+    fn journal(&self) -> MutexGuard<'_, Journal> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,179 @@
+//! `petra-lab hunt`.
+
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use anyhow::{ensure, Context, Result};
+use clap::Args;
+
+use super::bench::Bench;
+use super::score::Score;
+use super::search::search;
+use super::shrink::shrink;
+use super::trials::Trials;
+use crate::batch::{at_least_one, interrupted, Progress, Unmet};
+use crate::plan::{Space, Spot};
+use crate::results::write_whole;
+
+/// The scenarios that are tried again with other seeds.
+const CANDIDATES: usize = 5;
+
+/// Seeds of the second try, at least.
+const SEEDS: usize = 5;
+
+/// What is simpler shows it still with this share of the score.
+const KEPT: f64 = 0.75;
+
+/// Search a plan's space for the scenario that fails its expectations most.
+///
+/// Random scenarios first, then descendants of the worst. What is found is tried again
+/// with other seeds, made as simple as it still fails, and written as a plan for
+/// `petra-lab run`. Interrupted, the same command goes on where it was.
+#[derive(Args, Clone, Debug)]
+pub struct Hunt {
+    /// A plan with a space, as docs/hunt.md has it.
+    #[arg(value_name = "PLAN.toml")]
+    plan: PathBuf,
+    /// Scenarios to try, before the found one is made simpler.
+    #[arg(long, default_value = "300", value_name = "N", value_parser = at_least_one)]
+    tries: NonZeroUsize,
+    /// What all choices follow from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The folder of the journal of finished runs and of what was found.
+    #[arg(long, short, value_name = "FOLDER", default_value = "results/hunt")]
+    out: PathBuf,
+    /// Runs at the same time [default: one for each processor].
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    jobs: Option<NonZeroUsize>,
+}
+
+impl Hunt {
+    /// Searches, and writes and prints what was found.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the plan, that it was interrupted, or [`Unmet`] when there is
+    /// a scenario that fails an expectation.
+    pub fn execute(&self) -> Result<()> {
+        let space = Space::read(&self.plan)?;
+        let own = space.plan(&space.spot(&vec![0.5; space.genes().len()]));
+        let seeds = own.map_or_else(|_| vec![1, 2, 3], |plan| plan.seeds);
+        let jobs = self.jobs.map(NonZeroUsize::get);
+        let bench = Bench::new(&self.out, jobs, interrupted()?)?;
+        let trials = Trials::new(&space, &bench, seeds.clone());
+        let candidates = bench.with_threads(|| self.candidates(&trials))?;
+        let (tried, refused) = trials.count();
+        let mut out = io::stdout().lock();
+        writeln!(out, "{tried} scenarios tried, of which {refused} cannot be")?;
+
+        // Other seeds than those that the search had its luck with.
+        let last = seeds.iter().max().copied().unwrap_or(0);
+        let fresh: Vec<u64> = (last + 1..).take(seeds.len().max(SEEDS)).collect();
+        let proof = Trials::new(&space, &bench, fresh.clone());
+        let found = bench.with_threads(|| confirm(&proof, candidates))?;
+        let Some((spot, score)) = found else {
+            writeln!(
+                out,
+                "the expectations hold with other seeds in all of the worst {CANDIDATES}"
+            )?;
+            return Ok(());
+        };
+        eprintln!(
+            "the worst with other seeds: {:+.3}  {}",
+            score.value, score.words
+        );
+        let (spot, score) = bench.with_threads(|| simplest(&proof, spot, &score))?;
+        let file = self.write(&proof, &spot, &fresh, tried)?;
+        writeln!(out, "\n{:+.3}  {}", score.value, score.words)?;
+        for (path, value) in space.settings(&spot) {
+            writeln!(out, "    {path} = {value}")?;
+        }
+        writeln!(out, "\nagain: petra-lab run {}", file.display())?;
+        Err(Unmet(1).into())
+    }
+
+    /// The worst scenarios, those that fail most first.
+    fn candidates(&self, trials: &Trials) -> Result<Vec<Spot>> {
+        let space = trials.space;
+        let tries = self.tries.get();
+        let progress = Progress::new(tries, "scenarios");
+        let score = |genes: &[f64]| {
+            let score = trials.score(&space.spot(genes), Some(&progress))?;
+            Some(score.value)
+        };
+        let stop = &trials.bench.stop;
+        let tried = search(&space.genes(), tries, self.seed, stop, &score)?;
+        drop(progress);
+        trials.end()?;
+        let mut spots: Vec<Spot> = Vec::new();
+        for (genes, _) in tried {
+            let spot = space.spot(&genes);
+            if spots.len() < CANDIDATES && !spots.contains(&spot) {
+                spots.push(spot);
+            }
+        }
+        Ok(spots)
+    }
+
+    fn write(&self, proof: &Trials, spot: &Spot, seeds: &[u64], tried: usize) -> Result<PathBuf> {
+        let plan = proof.space.plan(spot)?;
+        let mut over = toml::Table::new();
+        let title = format!("{}: the worst that was found", plan.title);
+        over.insert("title".to_owned(), title.into());
+        let description = format!(
+            "{}\n\nFound by `petra-lab hunt {} --tries {} --seed {}` among {tried} scenarios; these \
+             seeds are others than those of the search.",
+            plan.description,
+            self.plan.display(),
+            self.tries,
+            self.seed
+        );
+        over.insert("description".to_owned(), description.trim().into());
+        let seeds: Vec<toml::Value> = seeds.iter().map(|seed| (*seed as i64).into()).collect();
+        over.insert("seeds".to_owned(), seeds.into());
+        let text = proof.space.text(spot, &over.to_string())?;
+        let file = self.out.join(format!("{}-found.toml", plan.name));
+        write_whole(&file, |out| Ok(out.write_all(text.as_bytes())?))?;
+        Ok(file)
+    }
+}
+
+/// Of the candidates the one that fails most with the seeds of `proof`; `None` where
+/// none fails.
+fn confirm(proof: &Trials, candidates: Vec<Spot>) -> Result<Option<(Spot, Score)>> {
+    let mut found: Option<(Spot, Score)> = None;
+    for spot in candidates {
+        let Some(score) = proof.score(&spot, None).filter(shows) else {
+            proof.end()?;
+            continue;
+        };
+        if found
+            .as_ref()
+            .is_none_or(|(_, most)| score.value > most.value)
+        {
+            found = Some((spot, score));
+        }
+    }
+    Ok(found)
+}
+
+/// It fails in most of the seeds, and in the mean over them, which a plan tells.
+fn shows(score: &Score) -> bool {
+    score.fails && score.value > 0.0
+}
+
+fn simplest(proof: &Trials, spot: Spot, score: &Score) -> Result<(Spot, Score)> {
+    let least = KEPT * score.value;
+    let spot = shrink(proof.space, spot, |spot| {
+        let score = proof.score(spot, None);
+        ensure!(
+            !proof.bench.is_stopped(),
+            "interrupted; the same command goes on from there"
+        );
+        Ok(score.is_some_and(|score| shows(&score) && score.value >= least))
+    })?;
+    let score = proof.score(&spot, None).context("it had a score")?;
+    Ok((spot, score))
+}

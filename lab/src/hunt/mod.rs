@@ -1,0 +1,24 @@
+//! Searches: for the scenario in which a plan's expectations fail most, and for the
+//! options with which a controller does best.
+//!
+//! ```text
+//!   Space ── search ── shrink ── NAME-found.toml        petra-lab hunt
+//!               │         │
+//!             Trials ─────┴── Bench ── journal.jsonl    every run once
+//!                               │
+//!   options ── search ──────────┴── frontier            petra-lab tune
+//! ```
+//!
+//! The search knows nothing of plans: it has numbers from 0 to 1, and a score.
+
+mod bench;
+mod command;
+mod score;
+mod search;
+mod shrink;
+mod trials;
+mod tune;
+mod vary;
+
+pub use command::Hunt;
+pub use tune::Tune;

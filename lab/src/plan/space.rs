@@ -1,0 +1,376 @@
+//! Spaces of scenarios: plans that leave open what happens in a run.
+//!
+//! ```text
+//!   NAME.toml ── Space ── Spot ─┬─ Plan       as if the values had been written there
+//!    [space]     fields   one   └─ text       of such a plan
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::axis::spacing;
+use super::fault::{Fault, Place, Sources};
+use super::number::Span;
+use super::path;
+use super::read::Document;
+use super::tree::{self, Entry, Node, Table, Value};
+use super::{write, Plan};
+
+/// Digits of the numbers that are drawn.
+const DIGITS: usize = 2;
+
+/// A plan, and the fields that it leaves open.
+#[derive(Clone, Debug)]
+pub(crate) struct Space {
+    file: PathBuf,
+    sources: Sources,
+    root: Table,
+    features: Vec<Feature>,
+}
+
+/// Fields that are there together.
+#[derive(Clone, Debug)]
+struct Feature {
+    /// The name of what may be absent.
+    name: Option<String>,
+    fields: Vec<Field>,
+}
+
+#[derive(Clone, Debug)]
+struct Field {
+    path: path::Path,
+    key: Place,
+    place: Place,
+    values: Values,
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    Range(Span),
+    List(Vec<Node>),
+}
+
+/// A choice that a search has, as a number from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gene {
+    /// Near numbers are near values.
+    Number,
+    /// They are not.
+    Choice,
+}
+
+/// A value of each field, in the order of the space's features; `None` of a feature
+/// that is absent.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Spot(Vec<Option<Vec<Pick>>>);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pick {
+    /// In the range's unit.
+    Number(f64),
+    /// The place in a list.
+    Item(usize),
+}
+
+impl Space {
+    /// Reads the plan at `path` with its space.
+    ///
+    /// # Errors
+    ///
+    /// A fault of the space; those of the rest come with the first plan.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let Document { sources, mut root } = Document::read(path)?;
+        let features = match root.take("space") {
+            Some(entry) => features(&entry.node).map_err(|fault| fault.within("space")),
+            None => {
+                let message = "a plan without a space; expected [space] with the paths of fields \
+                               and their ranges";
+                let place = Place {
+                    file: 0,
+                    start: 0,
+                    end: 0,
+                };
+                Err(Fault::at(place, message))
+            }
+        };
+        Ok(Space {
+            file: path.to_owned(),
+            features: features.map_err(|fault| sources.explain(&fault))?,
+            sources,
+            root,
+        })
+    }
+
+    /// The choices that a spot takes.
+    pub(crate) fn genes(&self) -> Vec<Gene> {
+        let mut genes = Vec::new();
+        for feature in &self.features {
+            genes.extend(feature.name.iter().map(|_| Gene::Choice));
+            genes.extend(feature.fields.iter().map(|field| match field.values {
+                Values::Range(_) => Gene::Number,
+                Values::List(_) => Gene::Choice,
+            }));
+        }
+        genes
+    }
+
+    /// The spot of these choices, each from 0 to 1.
+    pub(crate) fn spot(&self, genes: &[f64]) -> Spot {
+        let mut genes = genes.iter().copied();
+        let mut gene = || genes.next().unwrap_or(0.0).clamp(0.0, 1.0);
+        let features = self.features.iter().map(|feature| {
+            let there = feature.name.is_none() || gene() >= 0.5;
+            let picks: Vec<Pick> = feature.fields.iter().map(|it| it.pick(gene())).collect();
+            there.then_some(picks)
+        });
+        Spot(features.collect())
+    }
+
+    /// What is a step simpler than `spot`, the largest step first: without one of its
+    /// features, with an earlier item of a list, with a rounder number.
+    pub(crate) fn simpler(&self, spot: &Spot) -> Vec<Spot> {
+        let mut steps = Vec::new();
+        for (index, feature) in self.features.iter().enumerate() {
+            if feature.name.is_some() && spot.0[index].is_some() {
+                let mut step = spot.clone();
+                step.0[index] = None;
+                steps.push(step);
+            }
+        }
+        for (index, picks) in spot.0.iter().enumerate() {
+            for (number, pick) in picks.iter().flatten().enumerate() {
+                for simple in self.features[index].fields[number].simpler(*pick) {
+                    let mut step = spot.clone();
+                    if let Some(picks) = &mut step.0[index] {
+                        picks[number] = simple;
+                    }
+                    steps.push(step);
+                }
+            }
+        }
+        steps
+    }
+
+    /// The fields that a spot sets, and their values.
+    pub(crate) fn settings(&self, spot: &Spot) -> Vec<(String, String)> {
+        let chosen = self.chosen(spot);
+        chosen
+            .map(|(field, pick)| (field.path.text(), field.node(pick).to_string()))
+            .collect()
+    }
+
+    fn chosen<'a>(&'a self, spot: &'a Spot) -> impl Iterator<Item = (&'a Field, Pick)> {
+        let features = self.features.iter().zip(&spot.0);
+        features
+            .flat_map(|(feature, picks)| feature.fields.iter().zip(picks.iter().flatten().copied()))
+    }
+
+    /// The plan at a spot.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the plan, or only with this spot.
+    pub(crate) fn plan(&self, spot: &Spot) -> Result<Plan> {
+        let root = self.filled(spot);
+        let root = root.map_err(|fault| self.sources.explain(&fault))?;
+        Plan::of(&root, self.sources.clone(), &self.file)
+    }
+
+    /// The text of the plan at a spot, with these entries in place of its own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::plan`].
+    pub(crate) fn text(&self, spot: &Spot, entries: &str) -> Result<String> {
+        let whole = || {
+            let Value::Table(over) = tree::parse(entries, 0)?.value else {
+                unreachable!("TOML is a table");
+            };
+            let mut root = over.over(self.filled(spot)?);
+            // The file goes elsewhere, its traces stay.
+            let folder = self.file.parent().unwrap_or(Path::new(""));
+            absolute(&mut root, folder);
+            Ok(write::text(&root))
+        };
+        whole().map_err(|fault: Fault| self.sources.explain(&fault))
+    }
+
+    fn filled(&self, spot: &Spot) -> Result<Table, Fault> {
+        let mut root = Node {
+            place: Place {
+                file: 0,
+                start: 0,
+                end: 0,
+            },
+            value: Value::Table(self.root.clone()),
+        };
+        for (field, pick) in self.chosen(spot) {
+            let set = field.path.set(&mut root, field.key, &field.node(pick));
+            set.map_err(|fault| fault.within("space"))?;
+        }
+        match root.value {
+            Value::Table(root) => Ok(root),
+            _ => unreachable!("a path leads into a table"),
+        }
+    }
+}
+
+/// Names traces from everywhere.
+fn absolute(table: &mut Table, folder: &Path) {
+    for entry in &mut table.entries {
+        walk(&mut entry.node, entry.key == "trace", folder);
+    }
+}
+
+fn walk(node: &mut Node, trace: bool, folder: &Path) {
+    match &mut node.value {
+        Value::Text(text) if trace => {
+            let path = folder.join(&text);
+            let path = path.canonicalize().unwrap_or(path);
+            *text = path.to_string_lossy().into_owned();
+        }
+        Value::List(items) => items.iter_mut().for_each(|item| walk(item, trace, folder)),
+        Value::Table(table) => absolute(table, folder),
+        _ => {}
+    }
+}
+
+impl Field {
+    fn pick(&self, gene: f64) -> Pick {
+        match &self.values {
+            Values::Range(span) => Pick::Number(span.round(span.at(gene), DIGITS)),
+            Values::List(items) => {
+                let item = (gene * items.len() as f64) as usize;
+                Pick::Item(item.min(items.len() - 1))
+            }
+        }
+    }
+
+    fn node(&self, pick: Pick) -> Node {
+        let value = match (pick, &self.values) {
+            (Pick::Item(item), Values::List(items)) => return items[item].clone(),
+            (Pick::Number(number), Values::Range(span)) => span.value(number),
+            _ => unreachable!("a pick is of its field"),
+        };
+        Node {
+            value,
+            place: self.place,
+        }
+    }
+
+    /// Simpler values, the simplest first.
+    fn simpler(&self, pick: Pick) -> Vec<Pick> {
+        match (pick, &self.values) {
+            (Pick::Item(item), _) => (0..item).map(Pick::Item).collect(),
+            (Pick::Number(number), Values::Range(span)) => {
+                let rounder = [power(number), one_two_five(number), span.round(number, 1)];
+                let mut simple: Vec<Pick> = Vec::new();
+                // Not back to what is less round, and not out of the range.
+                for rounder in rounder.into_iter().take_while(|it| *it != number) {
+                    let pick = Pick::Number(rounder);
+                    if span.round(rounder, DIGITS) == rounder && !simple.contains(&pick) {
+                        simple.push(pick);
+                    }
+                }
+                simple
+            }
+            _ => unreachable!("a pick is of its field"),
+        }
+    }
+}
+
+/// The nearest power of ten, by ratio.
+fn power(number: f64) -> f64 {
+    nearest(number, &[1.0, 10.0])
+}
+
+/// The nearest of 1, 2, 5, 10 and so on, by ratio.
+fn one_two_five(number: f64) -> f64 {
+    nearest(number, &[1.0, 2.0, 5.0, 10.0])
+}
+
+fn nearest(number: f64, steps: &[f64]) -> f64 {
+    if number <= 0.0 {
+        return number;
+    }
+    let decade = 10f64.powf(number.log10().floor());
+    let distance = |step: &f64| (number / (step * decade)).ln().abs();
+    let step = steps
+        .iter()
+        .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    // In decimal, so that 5 x 0.1 is 0.5.
+    let near = step.unwrap_or(&1.0) * decade;
+    format!("{near:.3e}").parse().unwrap_or(near)
+}
+
+/// Reads `[space]`: a field by its path, which is always there, or a table of fields
+/// under a name, which are there together or not at all.
+fn features(space: &Node) -> Result<Vec<Feature>, Fault> {
+    let mut features: Vec<Feature> = Vec::new();
+    for entry in &space.table()?.entries {
+        let within = |fault: Fault| fault.within(&entry.key);
+        let (name, fields) = match &entry.node.value {
+            Value::Table(table) if table.get("from").is_none() => {
+                let fields = table
+                    .entries
+                    .iter()
+                    .map(field)
+                    .collect::<Result<Vec<_>, _>>();
+                (Some(entry.key.clone()), fields.map_err(within)?)
+            }
+            _ => (None, vec![field(entry)?]),
+        };
+        if fields.is_empty() {
+            let message = "a feature without fields; expected the path of one or more, such as \
+                           \"link.jitter\" = { from = \"1ms\", to = \"50ms\" }";
+            return Err(within(Fault::at(entry.node.place, message)));
+        }
+        features.push(Feature { name, fields });
+    }
+    if features.is_empty() {
+        return Err(Fault::at(
+            space.place,
+            "a space of nothing; expected fields",
+        ));
+    }
+    Ok(features)
+}
+
+fn field(entry: &Entry) -> Result<Field, Fault> {
+    let within = |fault: Fault| fault.within(&entry.key);
+    let node = &entry.node;
+    let values = match &node.value {
+        Value::List(items) if !items.is_empty() => Values::List(items.clone()),
+        Value::Table(range) => Values::Range(span(node, range).map_err(within)?),
+        _ => {
+            let expected = "a list of values, or a range, such as { from = \"1ms\", to = \"1s\", \
+                            spacing = \"log\" }";
+            return Err(within(node.unexpected(expected)));
+        }
+    };
+    Ok(Field {
+        path: path::Path::new(&entry.key, entry.key_place)?,
+        key: entry.key_place,
+        place: node.place,
+        values,
+    })
+}
+
+fn span(node: &Node, range: &Table) -> Result<Span, Fault> {
+    const KEYS: [&str; 3] = ["from", "to", "spacing"];
+    let unknown = |entry: &&Entry| !KEYS.contains(&entry.key.as_str());
+    if let Some(entry) = range.entries.iter().find(unknown) {
+        let message = format!(
+            "a range of a space has no `{}`; it has {}",
+            entry.key,
+            KEYS.join(", ")
+        );
+        return Err(Fault::at(entry.key_place, message));
+    }
+    let need = |key: &str| {
+        let missing = || Fault::at(node.place, format!("a range without `{key}`"));
+        range.get(key).ok_or_else(missing)
+    };
+    Span::new(need("from")?, need("to")?, spacing(range)?)
+}

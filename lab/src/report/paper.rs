@@ -1,0 +1,73 @@
+//! `petra-lab frontier`.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::{ensure, Context, Result};
+use clap::Args;
+
+use super::command::write_plots;
+use super::frontier;
+use super::section::{Draft, Names};
+use crate::plot::palette::Palette;
+use crate::plot::Figure;
+use crate::results::{metric, ResultSet};
+
+/// Draw goodput against queueing delay, as SVG and PNG.
+///
+/// One point a controller, with the 95 % intervals of both over the seeds. Controllers that
+/// differ in their options alone, such as oracles with several allowed queues, are a line.
+#[derive(Args, Clone, Debug)]
+pub struct Frontier {
+    /// The folder of the results, or one plan's NAME.json.
+    #[arg(default_value = "results/plans")]
+    results: PathBuf,
+    /// The upright axis.
+    #[arg(long, default_value = "goodput_mbps", value_name = "METRIC")]
+    metric: String,
+    /// The lower axis.
+    #[arg(long, default_value = "queue_p95_ms", value_name = "METRIC")]
+    against: String,
+    /// The folder of the figures.
+    #[arg(long, short, default_value = "results/figures", value_name = "FOLDER")]
+    out: PathBuf,
+}
+
+impl Frontier {
+    /// Writes the figures and says where they are.
+    ///
+    /// # Errors
+    ///
+    /// Results that cannot be read, an unknown metric, or nothing to draw.
+    pub fn execute(&self) -> Result<()> {
+        for name in [&self.metric, &self.against] {
+            metric(name).with_context(|| format!("metric: `{name}` is unknown"))?;
+        }
+        let set = ResultSet::read(&self.results)?;
+        let controllers = set.plans.iter().flat_map(|it| &it.manifest.controllers);
+        let palette = Palette::new(controllers);
+        let names = Names::default();
+        let figures = set.plans.iter().flat_map(|results| {
+            let draft = Draft {
+                manifest: &results.manifest,
+                palette: &palette,
+                names: &names,
+                command: format!("{} && petra-lab frontier", results.manifest.command),
+            };
+            frontier::of(&draft, results, &self.metric, &self.against)
+        });
+        let figures: Vec<Figure> = figures.collect();
+        ensure!(
+            !figures.is_empty(),
+            "{}: no link has two controllers with both metrics; expected results of a sweep over \
+             controllers",
+            self.results.display()
+        );
+        write_plots(&figures.iter().collect::<Vec<_>>(), &self.out)?;
+        for figure in &figures {
+            let file = self.out.join(format!("{}.svg", figure.name));
+            writeln!(io::stdout(), "{}", file.display())?;
+        }
+        Ok(())
+    }
+}
