@@ -21,15 +21,43 @@ pub trait Recipe: Send + Sync + fmt::Debug {
     fn build(&self, settings: Settings) -> Box<dyn Controller>;
 }
 
-/// The names that [`recipe`] knows.
-pub const NAMES: [&str; 6] = [
-    PetraConfig::NAME,
-    PetraThesisConfig::NAME,
-    WestwoodConfig::NAME,
-    WestwoodNrConfig::NAME,
-    NewReno34Config::NAME,
-    HighbrowConfig::NAME,
+/// Every controller.
+const CONTROLLERS: [Entry; 6] = [
+    entry::<PetraConfig>("PETRA made robust for QUIC"),
+    entry::<PetraThesisConfig>("PETRA as its thesis has it"),
+    entry::<WestwoodConfig>("TCP Westwood"),
+    entry::<WestwoodNrConfig>("TCP WestwoodNR, whose estimate falls when no ACKs come"),
+    entry::<NewReno34Config>("NewReno that triples, adds four and keeps three quarters"),
+    entry::<HighbrowConfig>("NewReno that does not wait for timeouts"),
 ];
+
+/// A controller as the catalogue knows it.
+struct Entry {
+    name: &'static str,
+    parse: fn(&str) -> Result<Arc<dyn Recipe>, OptionError>,
+    help: fn() -> String,
+    title: &'static str,
+}
+
+const fn entry<C: Options + Recipe + 'static>(title: &'static str) -> Entry {
+    Entry {
+        name: C::NAME,
+        parse: |options| Ok(Arc::new(options::parse::<C>(options)?)),
+        help: options::help::<C>,
+        title,
+    }
+}
+
+/// The names that [`recipe`] knows.
+pub const NAMES: [&str; CONTROLLERS.len()] = {
+    let mut names = [""; CONTROLLERS.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = CONTROLLERS[index].name;
+        index += 1;
+    }
+    names
+};
 
 /// [`NAMES`], as an iterator.
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -44,37 +72,17 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// When there is no such controller, or an option is unknown, malformed,
 /// repeated or out of range. The error says what is accepted.
 pub fn recipe(name: &str, options: &str) -> Result<Arc<dyn Recipe>, OptionError> {
-    match name {
-        PetraConfig::NAME => shared::<PetraConfig>(options),
-        PetraThesisConfig::NAME => shared::<PetraThesisConfig>(options),
-        WestwoodConfig::NAME => shared::<WestwoodConfig>(options),
-        WestwoodNrConfig::NAME => shared::<WestwoodNrConfig>(options),
-        NewReno34Config::NAME => shared::<NewReno34Config>(options),
-        HighbrowConfig::NAME => shared::<HighbrowConfig>(options),
-        _ => Err(OptionError::UnknownController {
+    match CONTROLLERS.iter().find(|entry| entry.name == name) {
+        Some(entry) => (entry.parse)(options),
+        None => Err(OptionError::UnknownController {
             name: name.into(),
             known: NAMES.to_vec(),
         }),
     }
 }
 
-fn shared<C: Options + Recipe + 'static>(options: &str) -> Result<Arc<dyn Recipe>, OptionError> {
-    Ok(Arc::new(options::parse::<C>(options)?))
-}
-
 /// Every controller with its options, as text for a `--help`.
 pub fn describe() -> String {
-    [
-        section::<PetraConfig>("PETRA made robust for QUIC"),
-        section::<PetraThesisConfig>("PETRA as its thesis has it"),
-        section::<WestwoodConfig>("TCP Westwood"),
-        section::<WestwoodNrConfig>("TCP WestwoodNR, which hears silence"),
-        section::<NewReno34Config>("NewReno that triples, adds four and keeps three quarters"),
-        section::<HighbrowConfig>("NewReno that does not wait for timeouts"),
-    ]
-    .concat()
-}
-
-fn section<C: Options>(title: &str) -> String {
-    format!("{}: {title}\n{}", C::NAME, options::help::<C>())
+    let section = |entry: &Entry| format!("{}: {}\n{}", entry.name, entry.title, (entry.help)());
+    CONTROLLERS.iter().map(section).collect()
 }
