@@ -39,7 +39,7 @@ use errors::Errors;
 use line::Line;
 use policer::Policer;
 use queue::{Queue, Transmission};
-pub(super) use random::uniform;
+pub(super) use random::{deviation, uniform};
 pub(super) use schedule::Schedule;
 use thinning::Thinning;
 pub(crate) use trace::check as check_trace;
