@@ -2,6 +2,7 @@
 
 mod cross;
 mod flow;
+mod media;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cross::{CrossTraffic, Way};
 pub use flow::{Flow, Traffic, Web};
+pub use media::Media;
 
 use crate::link::Link;
 use crate::units::{Text, Time};

@@ -285,6 +285,17 @@ fn what_cannot_be_run_is_said_and_exits_with_an_error() {
         ),
         (&["--cc", "reno", "--duration", "1s", "--qlog", file], file),
         (&["--cc", "reno", "--loss", "100%"], "idle timeout"),
+        (&["--cc", "reno", "--up", "speed=1mbit"], "no such key"),
+        (&["--cc", "reno", "--step", "5s=0mbit"], "outage"),
+        (&["--cc", "reno", "--repeat", "5s"], "to repeat"),
+        (
+            &["--cc", "reno", "--policer", "rate=1mbit,burst=100B"],
+            "at least 1500",
+        ),
+        (
+            &["--cc", "reno", "--up", "trace=a", "--up", "rate=1mbit"],
+            "one of them",
+        ),
         (&[], "--cc"),
     ] {
         let output = petra_lab(arguments);
@@ -293,6 +304,35 @@ fn what_cannot_be_run_is_said_and_exits_with_an_error() {
         assert!(error.contains(says), "{arguments:?}: {error}");
         assert!(!error.contains("panicked"), "{arguments:?}: {error}");
     }
+}
+
+#[test]
+fn the_way_back_has_any_key_that_is_asked_for() {
+    let output = petra_lab(&[
+        "--cc=reno",
+        "--duration=2s",
+        "--json",
+        "--step=at=1s,delay=30ms",
+        "--repeat=2s",
+        "--queue=80ms",
+        "--up=steps=1s=1mbit",
+        "--up=outages=500ms+50ms",
+        "--up=loss_run=2",
+        "--up=loss=1%",
+    ]);
+    assert!(output.status.success());
+    let runs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let link = &runs[0]["scenario"]["path"][0];
+    assert_eq!(link["steps"][0]["delay"], "30ms");
+    assert_eq!(link["repeat"], "2s");
+    let up = &link["up"];
+    assert_eq!(up["steps"][0]["rate"], "1mbit");
+    assert_eq!(up["outages"][0]["lasts"], "50ms");
+    assert_eq!(
+        (&up["rate"], &up["queue"]),
+        (&"10mbit".into(), &"80ms".into())
+    );
+    assert_eq!((&up["loss"], &up["loss_run"]), (&"1%".into(), &2.0.into()));
 }
 
 #[test]

@@ -286,6 +286,91 @@ fn goodput_follows_a_rate_that_steps_and_stands() {
 }
 
 #[test]
+fn several_bodies_come_one_after_the_other_or_at_once() {
+    let bodies = |at_once| {
+        let flow = Flow {
+            traffic: Traffic::Bodies {
+                size: 500_000,
+                count: 8,
+                at_once,
+            },
+            ..Flow::new("reno")
+        };
+        only_flow(&scenario(vec![link(10, 20)], vec![flow]))
+    };
+    let (one, four, eight) = (bodies(1), bodies(4), bodies(8));
+    for flow in [&one, &four, &eight] {
+        assert_eq!(flow.body_bytes, 4_000_000);
+        assert_eq!(flow.objects.as_ref().unwrap().count, 8);
+    }
+    // Each body's mean time as a part of the time of all: an eighth one after the
+    // other, a half four at a time, and most of it at once.
+    let part =
+        |flow: &FlowReport| flow.objects.as_ref().unwrap().mean.unwrap() / flow.completion.unwrap();
+    for (flow, range) in [(&one, 0.11..0.13), (&four, 0.4..0.55), (&eight, 0.65..1.0)] {
+        assert!(range.contains(&part(flow)), "{} in {range:?}", part(flow));
+    }
+}
+
+#[test]
+fn video_frames_come_in_time_where_there_is_room_for_them() {
+    let video = |rate: u64, media: &str| {
+        let flow: Flow = serde_json::from_str(&format!(
+            r#"{{"cc": "reno", "media": {{"rate": "4mbit"{media}}}}}"#
+        ))
+        .unwrap();
+        let flow = only_flow(&scenario(vec![link(rate, 20)], vec![flow]));
+        let video = flow.video.unwrap();
+        (video.late.unwrap(), video.delay.unwrap(), flow.body_bytes)
+    };
+    let (late, delay, bytes) = video(20, "");
+    // Those before the request are no part of it.
+    assert!(late < 0.01, "{late}");
+    assert!((20.0..60.0).contains(&delay.p50), "{delay:?}");
+    assert!(delay.p95 <= delay.p99);
+    // 20 s of 4 Mbit/s are 10 MB.
+    assert!((9_300_000..10_700_000).contains(&bytes), "{bytes}");
+    // Twice what there is room for: frames wait ever longer, unless the encoder follows.
+    let (late, ..) = video(2, "");
+    assert!(late > 0.8, "{late}");
+    let (follows, ..) = video(2, r#", "least_rate": "300kbit""#);
+    assert!(follows < 0.5 * late, "{follows}");
+    // Without a patience of 200 ms more are late.
+    let (strict, ..) = video(20, r#", "deadline": "25ms""#);
+    assert!(strict > 0.3, "{strict}");
+}
+
+#[test]
+fn a_start_is_drawn_from_its_range_by_the_seed() {
+    let flow = Flow {
+        start: secs(2),
+        start_spread: secs(10),
+        ..bulk()
+    };
+    let starts = |seed| {
+        let scenario = Scenario {
+            seed,
+            ..scenario(vec![link(2, 20)], vec![flow.clone(), flow.clone(), bulk()])
+        };
+        let report = sound(&scenario);
+        report
+            .flows
+            .iter()
+            .map(|flow| flow.start)
+            .collect::<Vec<_>>()
+    };
+    let drawn = starts(1);
+    assert!(
+        drawn[..2].iter().all(|start| (2.0..12.0).contains(start)),
+        "{drawn:?}"
+    );
+    assert_ne!(drawn[0], drawn[1]);
+    assert_eq!(drawn[2], 0.0);
+    assert_eq!(drawn, starts(1));
+    assert_ne!(drawn, starts(2));
+}
+
+#[test]
 fn the_round_trip_follows_a_delay_that_steps_and_starts_over() {
     // As to satellites that pass: 20 and 35 ms each way in turn, each for 5 s.
     let passing = Direction {

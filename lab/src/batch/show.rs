@@ -29,10 +29,16 @@ pub(super) fn print(results: &Results) -> Result<()> {
         .iter()
         .map(|name| (name.as_str(), Table::new(results, name)))
         .collect();
-    let all = tables.iter().flat_map(|(_, table)| &table.lines);
-    let mut cells = all.flat_map(|line| line.cells.iter().flatten());
-    if cells.any(|cell| cell.spread().is_some()) {
-        writeln!(out, "mean ± 95 % interval over the seeds")?;
+    let spreads = |(name, table): &(&str, Table)| {
+        let digits = words::digits(name);
+        let mut cells = table
+            .lines
+            .iter()
+            .flat_map(|line| line.cells.iter().flatten());
+        cells.any(|cell| cell.spread(digits).is_some())
+    };
+    if tables.iter().any(spreads) {
+        writeln!(out, "mean ± 95 % interval over the seeds, where it shows")?;
     } else if seeds > 1 {
         writeln!(out, "every seed gave these figures")?;
     }
@@ -154,6 +160,6 @@ fn blank(left: usize, heads: impl Iterator<Item = String>) -> Text {
 }
 
 fn cell(name: &str, summary: Option<Summary>) -> String {
-    let digits = metric(name).map_or(3, |metric| metric.digits);
+    let digits = words::digits(name);
     summary.map_or_else(|| "-".to_owned(), |summary| words::mean(&summary, digits))
 }

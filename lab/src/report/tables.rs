@@ -105,7 +105,7 @@ pub(super) fn mean(metric: &str, summary: Option<&Summary>, best: bool) -> Marku
             Some(summary) => {
                 @let mean = format!("{:.digits$}", summary.mean);
                 @if best { b.best { (mean) } } @else { (mean) }
-                @if let Some(interval) = summary.spread() { span.pm { (format!(" ± {interval:.digits$}")) } }
+                @if let Some(interval) = summary.spread(digits) { span.pm { (format!(" ± {interval:.digits$}")) } }
             }
         }
     }

@@ -20,7 +20,7 @@ pub(crate) fn title(name: &str) -> String {
 
 /// `9.300 ± 0.018`.
 pub(crate) fn mean(summary: &Summary, digits: usize) -> String {
-    match summary.spread() {
+    match summary.spread(digits) {
         None => format!("{:.digits$}", summary.mean),
         Some(interval) => format!("{:.digits$} ± {interval:.digits$}", summary.mean),
     }

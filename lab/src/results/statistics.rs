@@ -36,9 +36,11 @@ impl Summary {
         })
     }
 
-    /// The interval, if the values differ: of equal ones there is none to show.
-    pub fn spread(&self) -> Option<f64> {
-        self.interval.filter(|_| self.deviation != Some(0.0))
+    /// The interval, if `digits` after the point show it: where nothing but
+    /// connection IDs is random, seeds differ by less.
+    pub fn spread(&self, digits: usize) -> Option<f64> {
+        let least = 0.5 * 0.1_f64.powi(digits as i32);
+        self.interval.filter(|interval| *interval >= least)
     }
 
     /// Whether two means differ by more than chance explains: by more than
@@ -88,9 +90,9 @@ mod tests {
             Summary::new(&equal[2..]).unwrap(),
         );
         assert_eq!((ten.mean, ten.interval), (36.143, Some(0.0)));
-        assert_eq!(ten.spread(), None);
-        let two = Summary::new(&[1.0, 2.0]).unwrap();
-        assert_eq!(two.spread(), two.interval);
+        assert_eq!(ten.spread(3), None);
+        let near = Summary::new(&[1.0, 1.0001]).unwrap();
+        assert_eq!((near.spread(2), near.spread(3)), (None, near.interval));
         assert!(!ten.differs(&eight));
         let single = Summary::new(&[7.0]).unwrap();
         assert_eq!((single.mean, single.interval), (7.0, None));

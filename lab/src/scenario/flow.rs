@@ -8,7 +8,7 @@ use anyhow::{ensure, Result};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::Scenario;
+use super::{Media, Scenario};
 use crate::link::Link;
 use crate::units::{parse_duration, Maybe, Size, Text, Time};
 
@@ -33,6 +33,8 @@ pub struct Flow {
     pub receive_window: Option<u64>,
     /// When the client connects.
     pub start: Duration,
+    /// The most by which it connects later: each run draws that by its seed.
+    pub start_spread: Duration,
     /// When the client goes away; `None` stays to the end.
     pub stop: Option<Duration>,
     /// Delay each way between the path and this flow's ends, so that flows
@@ -53,6 +55,16 @@ pub enum Traffic {
     Bulk,
     /// One body of so many bytes.
     Size(u64),
+    /// Several bodies of one size.
+    Bodies {
+        /// Bytes of each.
+        size: u64,
+        /// How many.
+        count: u32,
+        /// How many requests are open at a time; 1 asks for one body after the
+        /// other.
+        at_once: u32,
+    },
     /// Bodies that the client stops after a time, and pauses.
     OnOff {
         /// How long it downloads.
@@ -62,6 +74,8 @@ pub enum Traffic {
     },
     /// One body after another, as people read pages.
     Web(Web),
+    /// Video frames as they are captured.
+    Media(Media),
 }
 
 /// Objects of random size with random time between.
@@ -91,6 +105,7 @@ impl Flow {
             cubic_spurious_undo: false,
             receive_window: None,
             start: Duration::ZERO,
+            start_spread: Duration::ZERO,
             stop: None,
             delay: Duration::ZERO,
             hops: None,
@@ -98,8 +113,12 @@ impl Flow {
         }
     }
 
+    /// The most requests that are open at a time, which the server's stream
+    /// limit allows.
+    pub(crate) const MOST_AT_ONCE: u32 = 100;
+
     pub(super) fn check(&self, scenario: &Scenario) -> Result<()> {
-        scenario.check_times(self.start, self.stop)?;
+        scenario.check_times(self.start + self.start_spread, self.stop)?;
         let last_link = scenario.path.len() - 1;
         let (first, last) = self.hops.unwrap_or((0, last_link));
         ensure!(
@@ -121,10 +140,21 @@ impl Flow {
         match self.traffic {
             Traffic::Bulk => (),
             Traffic::Size(size) => ensure!(size > 0, "a size of 0; it is at least 1 byte"),
+            Traffic::Bodies {
+                size,
+                count,
+                at_once,
+            } => ensure!(
+                size > 0 && count > 0 && (1..=Self::MOST_AT_ONCE).contains(&at_once),
+                "{count} bodies of {size} bytes, {at_once} at once; expected at least 1 of 1 byte, \
+                 and 1 to {} at once",
+                Self::MOST_AT_ONCE
+            ),
             Traffic::OnOff { on, off } => ensure!(
                 !on.is_zero() && !off.is_zero(),
                 "on for {on:?} and off for {off:?}; both are larger than 0"
             ),
+            Traffic::Media(media) => media.check()?,
             Traffic::Web(web) => ensure!(web.size > 0, "objects of 0 bytes; it is at least 1"),
         }
         Ok(())
@@ -173,6 +203,12 @@ struct Written {
     #[serde(with = "Text::<Time>", default)]
     start: Duration,
     #[serde(
+        with = "Text::<Time>",
+        default,
+        skip_serializing_if = "Duration::is_zero"
+    )]
+    start_spread: Duration,
+    #[serde(
         with = "Maybe::<Time>",
         default,
         skip_serializing_if = "Option::is_none"
@@ -188,6 +224,10 @@ struct Written {
         skip_serializing_if = "Option::is_none"
     )]
     size: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bodies: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at_once: Option<u32>,
     #[serde(
         with = "Maybe::<Time>",
         default,
@@ -202,6 +242,8 @@ struct Written {
     off: Option<Duration>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     web: Option<Web>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    media: Option<Media>,
 }
 
 /// Reads `true`, `false` or, for quiche's default, `none`.
@@ -228,22 +270,39 @@ fn maybe_switch<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<boo
     deserializer.deserialize_any(Reader)
 }
 
+fn several(cc: &str) -> String {
+    format!(
+        "what the flow of {cc} downloads is not understood; expected `size`, or `on` with `off`, \
+         or `web`, or `media`, or none of them for a body without end"
+    )
+}
+
 impl TryFrom<Written> for Flow {
     type Error = String;
 
     fn try_from(written: Written) -> Result<Self, String> {
+        let Written {
+            bodies, at_once, ..
+        } = written;
+        if bodies.or(at_once).is_some() && written.size.is_none() {
+            return Err(format!(
+                "the bodies of the flow of {} have no size; expected `size` with `bodies` and \
+                 `at_once`",
+                written.cc
+            ));
+        }
         let traffic = match (written.size, written.on, written.off, written.web) {
-            (None, None, None, None) => Traffic::Bulk,
+            (None, None, None, None) => written.media.map_or(Traffic::Bulk, Traffic::Media),
+            _ if written.media.is_some() => return Err(several(&written.cc)),
+            (Some(size), None, None, None) if bodies.or(at_once).is_some() => Traffic::Bodies {
+                size,
+                count: bodies.unwrap_or(1),
+                at_once: at_once.unwrap_or(1),
+            },
             (Some(size), None, None, None) => Traffic::Size(size),
             (None, Some(on), Some(off), None) => Traffic::OnOff { on, off },
             (None, None, None, Some(web)) => Traffic::Web(web),
-            _ => {
-                return Err(format!(
-                    "what the flow of {} downloads is not understood; expected `size`, or `on` \
-                     with `off`, or `web`, or none of them for a body without end",
-                    written.cc
-                ))
-            }
+            _ => return Err(several(&written.cc)),
         };
         Ok(Flow {
             cc: written.cc,
@@ -251,6 +310,7 @@ impl TryFrom<Written> for Flow {
             cubic_spurious_undo: written.cubic_spurious_undo,
             receive_window: written.receive_window,
             start: written.start,
+            start_spread: written.start_spread,
             stop: written.stop,
             delay: written.delay,
             hops: written.hops,
@@ -262,14 +322,21 @@ impl TryFrom<Written> for Flow {
 impl From<Flow> for Written {
     fn from(flow: Flow) -> Written {
         let (mut size, mut on, mut off, mut web) = (None, None, None, None);
+        let (mut bodies, mut at_once, mut media) = (None, None, None);
         match flow.traffic {
             Traffic::Bulk => (),
             Traffic::Size(bytes) => size = Some(bytes),
+            Traffic::Bodies {
+                size: bytes,
+                count,
+                at_once: open,
+            } => (size, bodies, at_once) = (Some(bytes), Some(count), Some(open)),
             Traffic::OnOff {
                 on: long,
                 off: pause,
             } => (on, off) = (Some(long), Some(pause)),
             Traffic::Web(objects) => web = Some(objects),
+            Traffic::Media(frames) => media = Some(frames),
         }
         Written {
             cc: flow.cc,
@@ -277,13 +344,17 @@ impl From<Flow> for Written {
             cubic_spurious_undo: flow.cubic_spurious_undo,
             receive_window: flow.receive_window,
             start: flow.start,
+            start_spread: flow.start_spread,
             stop: flow.stop,
             delay: flow.delay,
             hops: flow.hops,
             size,
+            bodies,
+            at_once,
             on,
             off,
             web,
+            media,
         }
     }
 }
@@ -327,6 +398,16 @@ mod tests {
         }
         let error = read(r#"{"cc": "cubic", "silly_window_avoidance": "some"}"#).unwrap_err();
         assert!(error.contains("\"none\""), "{error}");
+        let several = read(r#"{"cc": "reno", "size": "1MB", "bodies": 6, "at_once": 3}"#).unwrap();
+        let bodies = Traffic::Bodies {
+            size: 1_000_000,
+            count: 6,
+            at_once: 3,
+        };
+        assert_eq!(several.traffic, bodies);
+        assert_eq!(read(&serde_json::to_string(&several).unwrap()), Ok(several));
+        let error = read(r#"{"cc": "reno", "bodies": 6}"#).unwrap_err();
+        assert!(error.contains("`size` with `bodies`"), "{error}");
         let narrow = read(r#"{"cc": "reno", "receive_window": "20kB"}"#).unwrap();
         assert_eq!(narrow.receive_window, Some(20_000));
         assert_eq!(read(&serde_json::to_string(&narrow).unwrap()), Ok(narrow));

@@ -6,6 +6,7 @@ use quiche::h3;
 use rand_pcg::Pcg64;
 
 use super::channel::uniform;
+use super::media::Player;
 use crate::scenario::{Traffic, Web};
 
 /// What a client says that wants no more of a body (RFC 9114 8.1).
@@ -26,12 +27,21 @@ pub(super) struct Download {
     pub(super) finished: Option<Instant>,
     /// How long each object took that is whole, from its request on.
     pub(super) objects: Vec<Duration>,
+    /// What plays video frames.
+    pub(super) player: Option<Player>,
     scratch: Box<[u8]>,
 }
 
 enum Stage {
     /// The connection is not there yet.
     Fresh,
+    /// Bodies of one size are coming.
+    Bodies {
+        /// Their streams, and when they were asked for.
+        open: Vec<(u64, Instant)>,
+        /// How many are to be asked for.
+        left: u32,
+    },
     /// A body is coming.
     Body {
         stream: u64,
@@ -53,6 +63,10 @@ impl Download {
             received: 0,
             finished: None,
             objects: Vec::new(),
+            player: match traffic {
+                Traffic::Media(media) => Some(Player::new(media, Instant::now())),
+                _ => None,
+            },
             scratch: vec![0; 1 << 16].into_boxed_slice(),
         }
     }
@@ -62,7 +76,7 @@ impl Download {
         match self.stage {
             Stage::Body { enough, .. } => enough,
             Stage::Pause(until) => Some(until),
-            Stage::Fresh | Stage::Done => None,
+            Stage::Fresh | Stage::Bodies { .. } | Stage::Done => None,
         }
     }
 
@@ -86,7 +100,10 @@ impl Download {
                     self.read(conn, http, stream);
                     ended = conn.stream_finished(stream);
                 }
-                Ok((stream, h3::Event::Finished)) => self.whole(stream),
+                Ok((stream, h3::Event::Finished)) => {
+                    self.whole(stream);
+                    self.ask_for_more(conn, http)?;
+                }
                 Ok(_) => (),
                 Err(h3::Error::Done) => return Ok(()),
                 Err(error) => return Err(error),
@@ -99,6 +116,9 @@ impl Download {
     fn read(&mut self, conn: &mut quiche::Connection, http: &mut h3::Connection, stream: u64) {
         while let Ok(read) = http.recv_body(conn, stream, &mut self.scratch) {
             self.received += read as u64;
+            if let Some(player) = &mut self.player {
+                player.take(&self.scratch[..read]);
+            }
             if read < self.scratch.len() {
                 break;
             }
@@ -112,7 +132,14 @@ impl Download {
         http: &mut h3::Connection,
     ) -> h3::Result<()> {
         match self.stage {
-            Stage::Fresh => self.request(conn, http),
+            Stage::Fresh => match self.traffic {
+                Traffic::Bodies { count, .. } => {
+                    let (open, left) = (Vec::new(), count);
+                    self.stage = Stage::Bodies { open, left };
+                    self.ask_for_more(conn, http)
+                }
+                _ => self.request(conn, http),
+            },
             Stage::Pause(until) if until <= Instant::now() => self.request(conn, http),
             Stage::Body {
                 stream,
@@ -137,23 +164,13 @@ impl Download {
         http: &mut h3::Connection,
     ) -> h3::Result<()> {
         let size = match self.traffic {
-            Traffic::Bulk | Traffic::OnOff { .. } => None,
-            Traffic::Size(size) => Some(size),
+            Traffic::Bulk | Traffic::OnOff { .. } | Traffic::Media(_) => None,
+            Traffic::Size(size) | Traffic::Bodies { size, .. } => Some(size),
             Traffic::Web(web) => Some(object_size(&web, uniform(&mut self.random))),
         };
-        let path = match size {
-            Some(size) => format!("/bytes/{size}"),
-            None => "/bytes".to_owned(),
-        };
-        let request = [
-            h3::Header::new(b":method", b"GET"),
-            h3::Header::new(b":scheme", b"https"),
-            h3::Header::new(b":authority", super::tls::SERVER_NAME.as_bytes()),
-            h3::Header::new(b":path", path.as_bytes()),
-        ];
         let asked = Instant::now();
         self.stage = Stage::Body {
-            stream: http.send_request(conn, &request, true)?,
+            stream: ask(conn, http, size)?,
             asked,
             enough: match self.traffic {
                 Traffic::OnOff { on, .. } => Some(asked + on),
@@ -163,8 +180,38 @@ impl Download {
         Ok(())
     }
 
+    /// Asks for as many of several bodies as may come at once.
+    fn ask_for_more(
+        &mut self,
+        conn: &mut quiche::Connection,
+        http: &mut h3::Connection,
+    ) -> h3::Result<()> {
+        let (Stage::Bodies { open, left }, Traffic::Bodies { size, at_once, .. }) =
+            (&mut self.stage, self.traffic)
+        else {
+            return Ok(());
+        };
+        while *left > 0 && open.len() < at_once as usize {
+            open.push((ask(conn, http, Some(size))?, Instant::now()));
+            *left -= 1;
+        }
+        Ok(())
+    }
+
     /// A body has come to its end.
     fn whole(&mut self, ended: u64) {
+        if let Stage::Bodies { open, left } = &mut self.stage {
+            let now = Instant::now();
+            if let Some(place) = open.iter().position(|(stream, _)| *stream == ended) {
+                let (_, asked) = open.swap_remove(place);
+                self.objects.push(now - asked);
+            }
+            if open.is_empty() && *left == 0 {
+                self.finished = Some(now);
+                self.stage = Stage::Done;
+            }
+            return;
+        }
         let Stage::Body { stream, asked, .. } = self.stage else {
             return;
         };
@@ -183,6 +230,25 @@ impl Download {
             }
         };
     }
+}
+
+/// Asks for a body of so many bytes, or one without end; returns its stream.
+fn ask(
+    conn: &mut quiche::Connection,
+    http: &mut h3::Connection,
+    size: Option<u64>,
+) -> h3::Result<u64> {
+    let path = match size {
+        Some(size) => format!("/bytes/{size}"),
+        None => "/bytes".to_owned(),
+    };
+    let request = [
+        h3::Header::new(b":method", b"GET"),
+        h3::Header::new(b":scheme", b"https"),
+        h3::Header::new(b":authority", super::tls::SERVER_NAME.as_bytes()),
+        h3::Header::new(b":path", path.as_bytes()),
+    ];
+    http.send_request(conn, &request, true)
 }
 
 /// The size in bytes that a share `uniform` of all objects is smaller than:

@@ -75,7 +75,11 @@ impl Endpoint {
     /// When the next timer expires, quiche's or the application's.
     pub(super) fn timeout(&self) -> Option<Instant> {
         let alive = !self.conn.is_draining() && !self.conn.is_closed();
-        let application = self.download().filter(|_| alive).and_then(Download::timer);
+        let application = match &self.application {
+            Application::Download(download) => download.timer(),
+            Application::Upload(upload) => upload.timer(),
+        };
+        let application = application.filter(|_| alive);
         let quiche = self.conn.timeout_instant();
         [quiche, application].into_iter().flatten().min()
     }

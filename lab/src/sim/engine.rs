@@ -1,9 +1,11 @@
 //! Runs a scenario: starts its flows, lets happen what happens, and reports.
 
+use std::time::Duration;
+
 use anyhow::Result;
 
 use super::agenda::Agenda;
-use super::channel::Nanos;
+use super::channel::{uniform, Nanos};
 use super::cross::Crossing;
 use super::meter::Meter;
 use super::metrics::{CrossReport, FlowReport, LinkReport, Outcome, Report};
@@ -15,7 +17,7 @@ use super::tls;
 use super::watch::{Guide, Watch, TICK};
 use super::world::{nanos, Address, Event, Happening, Side, World};
 use crate::clock::VirtualClock;
-use crate::entropy::Seed;
+use crate::entropy::{self, Seed};
 use crate::scenario::Scenario;
 
 /// Runs `scenario` to its end.
@@ -30,6 +32,7 @@ use crate::scenario::Scenario;
 /// When a simulation is running on this thread already.
 pub fn run(scenario: &Scenario) -> Result<Report> {
     scenario.check()?;
+    let scenario = &with_starts(scenario);
     super::check_oracles(scenario)?;
     super::register();
     let clock = VirtualClock::start();
@@ -37,6 +40,23 @@ pub fn run(scenario: &Scenario) -> Result<Report> {
     let mut engine = Engine::new(scenario, &clock, &seed)?;
     engine.run()?;
     engine.report()
+}
+
+/// The starts' generators are this and the flow's number; those of the clients
+/// begin at half of it.
+const STARTS: u64 = 2 << 32;
+
+/// The scenario with the starts that its seed draws.
+fn with_starts(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    for (index, flow) in (0u64..).zip(&mut scenario.flows) {
+        if !flow.start_spread.is_zero() {
+            let mut random = entropy::generator(scenario.seed, STARTS + index);
+            flow.start += flow.start_spread.mul_f64(uniform(&mut random));
+            flow.start_spread = Duration::ZERO;
+        }
+    }
+    scenario
 }
 
 struct Engine<'a> {
@@ -219,6 +239,7 @@ impl<'a> Engine<'a> {
                 active: to - from,
                 body_bytes: connection.download().received,
                 objects: &connection.download().objects,
+                player: connection.download().player.as_ref(),
                 limit: self.supply.goodput_limit(links, from, to),
                 server: connection.server.endpoint.conn(),
                 meter,

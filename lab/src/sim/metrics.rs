@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::channel::Nanos;
 use super::fairness;
+use super::media::Player;
 use super::meter::{Delays, Meter};
 use crate::scenario::{Flow, Traffic};
 
@@ -87,6 +88,9 @@ pub struct FlowReport {
     pub completion: Option<f64>,
     /// Of web-like traffic: the objects that the client got as a whole.
     pub objects: Option<Objects>,
+    /// Of video: how the frames came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video: Option<Video>,
     /// Bytes of bodies that the client received.
     pub body_bytes: u64,
     /// Body bits per second of the active time.
@@ -166,6 +170,28 @@ impl Objects {
     }
 }
 
+/// How video frames came.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Video {
+    /// The share that came after its deadline or not at all; `None` of no
+    /// frame.
+    pub late: Option<f64>,
+    /// Milliseconds from a frame's capture to its last byte, of those that
+    /// came.
+    pub delay: Option<Delays>,
+}
+
+impl Video {
+    fn of(player: &Player, active: Nanos) -> Video {
+        let micros = |(_, age): &(u64, Duration)| u32::try_from(age.as_micros());
+        let ages = player.frames.iter();
+        Video {
+            late: player.late(active),
+            delay: Delays::of(ages.map(|it| micros(it).unwrap_or(u32::MAX)).collect()),
+        }
+    }
+}
+
 /// A flow at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
@@ -200,6 +226,8 @@ pub(super) struct Outcome<'a> {
     pub(super) body_bytes: u64,
     /// How long web objects took.
     pub(super) objects: &'a [Duration],
+    /// What played video frames.
+    pub(super) player: Option<&'a Player>,
     /// The path's goodput limit in bits per second.
     pub(super) limit: Option<f64>,
     pub(super) server: &'a quiche::Connection,
@@ -222,14 +250,22 @@ impl FlowReport {
         let path = outcome.server.path_stats().next();
         let seconds = outcome.active.max(1) as f64 / SECOND;
         let goodput = body_bytes as f64 * 8.0 / seconds;
-        let complete = matches!(flow.traffic, Traffic::Size(size) if body_bytes >= size);
+        let complete = match flow.traffic {
+            Traffic::Size(size) => body_bytes >= size,
+            Traffic::Bodies { size, count, .. } => body_bytes >= size * u64::from(count),
+            _ => false,
+        };
+        let in_objects = matches!(flow.traffic, Traffic::Web(_) | Traffic::Bodies { .. });
         let rtts = samples.iter().filter_map(|sample| sample.rtt);
         FlowReport {
             cc: flow.cc.clone(),
             start: flow.start.as_secs_f64(),
             active: seconds,
             completion: complete.then_some(seconds),
-            objects: matches!(flow.traffic, Traffic::Web(_)).then(|| Objects::of(outcome.objects)),
+            objects: in_objects.then(|| Objects::of(outcome.objects)),
+            video: outcome
+                .player
+                .map(|player| Video::of(player, outcome.active)),
             body_bytes,
             goodput,
             throughput: meter.arrived_bytes() as f64 * 8.0 / seconds,

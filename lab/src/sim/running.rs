@@ -19,6 +19,9 @@ use crate::scenario::{Flow, Pacing, Scenario};
 /// links have the numbers from 1 on.
 const CLIENTS: u64 = 1 << 32;
 
+/// That of its server, after those of the starts.
+const SERVERS: u64 = 3 << 32;
+
 pub(super) struct RunningFlow<'a> {
     pub(super) flow: &'a Flow,
     server_config: quiche::Config,
@@ -92,7 +95,8 @@ impl<'a> RunningFlow<'a> {
         let config = &mut self.server_config;
         let mut conn = quiche::accept(&server_id, None, remote, local, config)?;
         log(&mut conn, "server")?;
-        let upload = Application::Upload(Upload::default());
+        let random = entropy::generator(scenario.seed, SERVERS + u64::from(index));
+        let upload = Application::Upload(Upload::new(self.flow.traffic, random));
         let server = End::new(server, Endpoint::new(conn, upload, scenario.pacing));
         Ok(Connection {
             client,

@@ -107,9 +107,11 @@ fn config(
     config.set_application_protos(quiche::h3::APPLICATION_PROTOCOL)?;
     config.verify_peer(false);
     config.set_max_idle_timeout(match flow.traffic {
-        Traffic::Bulk | Traffic::Size(_) => IDLE_TIMEOUT,
         // Pauses may be longer.
         Traffic::OnOff { .. } | Traffic::Web(_) => 0,
+        Traffic::Bulk | Traffic::Size(_) | Traffic::Bodies { .. } | Traffic::Media(_) => {
+            IDLE_TIMEOUT
+        }
     });
     let window = flow_control_window(scenario, flow, path);
     config.set_initial_max_data(window);
@@ -118,7 +120,7 @@ fn config(
     config.set_initial_max_stream_data_uni(window);
     config.set_max_connection_window(window);
     config.set_max_stream_window(window);
-    config.set_initial_max_streams_bidi(100);
+    config.set_initial_max_streams_bidi(Flow::MOST_AT_ONCE.into());
     config.set_initial_max_streams_uni(100);
     Ok(config)
 }

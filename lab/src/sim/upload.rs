@@ -1,12 +1,26 @@
 //! The server's side of a flow: bodies of zeros as long as requests ask for.
 
-use quiche::h3::{self, NameValue};
+use std::collections::VecDeque;
+use std::time::Instant;
 
-/// Answers one request at a time. A new one takes the place of a body that its
-/// client wants no more of.
-#[derive(Default)]
+use quiche::h3::{self, NameValue};
+use rand_pcg::Pcg64;
+
+use super::media::Source;
+use crate::scenario::{Media, Traffic};
+
+/// Answers requests, a certain number at once. One more takes the place of the
+/// oldest body, which its client wants no more of.
 pub(super) struct Upload {
-    body: Option<Body>,
+    at_once: usize,
+    /// In the order of their turns.
+    bodies: VecDeque<Body>,
+    /// What is sent instead of bodies, from a request on.
+    media: Option<Media>,
+    random: Pcg64,
+    /// When the flow started.
+    epoch: Instant,
+    source: Option<Source>,
 }
 
 struct Body {
@@ -20,7 +34,33 @@ struct Body {
 /// What a body is written in.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
+/// What one of several bodies is written in, in its turn: small enough that
+/// they share what the connection may send.
+const TURN: usize = 4096;
+
 impl Upload {
+    pub(super) fn new(traffic: Traffic, random: Pcg64) -> Self {
+        Upload {
+            at_once: match traffic {
+                Traffic::Bodies { at_once, .. } => at_once as usize,
+                _ => 1,
+            },
+            bodies: VecDeque::new(),
+            media: match traffic {
+                Traffic::Media(media) => Some(media),
+                _ => None,
+            },
+            random,
+            epoch: Instant::now(),
+            source: None,
+        }
+    }
+
+    /// When it does something though nothing arrives.
+    pub(super) fn timer(&self) -> Option<Instant> {
+        self.source.as_ref().map(Source::timer)
+    }
+
     pub(super) fn work(
         &mut self,
         conn: &mut quiche::Connection,
@@ -37,15 +77,26 @@ impl Upload {
                 Err(error) => return Err(error),
             }
         }
-        self.write(conn, http)
+        match &mut self.source {
+            Some(source) => source.work(conn, http),
+            None => self.write(conn, http),
+        }
     }
 
     fn answer(&mut self, stream: u64, request: &[h3::Header]) {
+        if let Some(media) = self.media {
+            let random = self.random.clone();
+            self.source = Some(Source::new(media, self.epoch, random, stream));
+            return;
+        }
         let path = request.iter().find(|header| header.name() == b":path");
         let size = path
             .and_then(|path| path.value().strip_prefix(b"/bytes/"))
             .and_then(|size| std::str::from_utf8(size).ok()?.parse().ok());
-        self.body = Some(Body {
+        if self.bodies.len() == self.at_once {
+            self.bodies.pop_front();
+        }
+        self.bodies.push_back(Body {
             stream,
             begun: false,
             left: size.unwrap_or(u64::MAX),
@@ -58,31 +109,36 @@ impl Upload {
         http: &mut h3::Connection,
     ) -> h3::Result<()> {
         let head = [h3::Header::new(b":status", b"200")];
-        while let Some(Body {
-            stream,
-            begun,
-            left,
-        }) = &mut self.body
-        {
-            let chunk = &ZEROS[..(*left).min(ZEROS.len() as u64) as usize];
-            let last = chunk.len() as u64 == *left;
-            let sent = match begun {
-                true => http.send_body(conn, *stream, chunk, last),
-                false => http.send_response(conn, *stream, &head, false).map(|()| 0),
+        while let Some(mut body) = self.bodies.pop_front() {
+            let most = if self.bodies.is_empty() {
+                ZEROS.len()
+            } else {
+                TURN
+            };
+            let chunk = &ZEROS[..body.left.min(most as u64) as usize];
+            let last = chunk.len() as u64 == body.left;
+            let sent = match body.begun {
+                true => http.send_body(conn, body.stream, chunk, last),
+                false => http
+                    .send_response(conn, body.stream, &head, false)
+                    .map(|()| 0),
             };
             match sent {
                 Ok(written) => {
-                    *begun = true;
-                    *left -= written as u64;
+                    body.begun = true;
+                    body.left -= written as u64;
                 }
                 // It goes on when there is room: a window may be full of the body before.
-                Err(h3::Error::Done | h3::Error::StreamBlocked) => return Ok(()),
+                Err(h3::Error::Done | h3::Error::StreamBlocked) => {
+                    self.bodies.push_front(body);
+                    return Ok(());
+                }
                 // The client has cancelled the request.
-                Err(h3::Error::TransportError(quiche::Error::StreamStopped(_))) => *left = 0,
+                Err(h3::Error::TransportError(quiche::Error::StreamStopped(_))) => body.left = 0,
                 Err(error) => return Err(error),
             }
-            if *left == 0 {
-                self.body = None;
+            if body.left > 0 {
+                self.bodies.push_back(body);
             }
         }
         Ok(())

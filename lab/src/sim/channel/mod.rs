@@ -39,6 +39,7 @@ use errors::Errors;
 use line::Line;
 use policer::Policer;
 use queue::{Queue, Transmission};
+pub(super) use random::deviation;
 pub(crate) use random::uniform;
 pub(super) use schedule::Schedule;
 use thinning::Thinning;

@@ -21,7 +21,7 @@ pub(super) fn normal(random: &mut Pcg64) -> f64 {
 }
 
 /// Of this distribution with mean 0 and standard deviation 1.
-pub(super) fn deviation(distribution: Distribution, random: &mut Pcg64) -> f64 {
+pub(in crate::sim) fn deviation(distribution: Distribution, random: &mut Pcg64) -> f64 {
     match distribution {
         Distribution::Normal => normal(random),
         // The variance of 0 to 1 is 1 / 12.
