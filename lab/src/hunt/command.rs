@@ -67,6 +67,9 @@ impl Hunt {
         let (tried, refused) = trials.count();
         let mut out = io::stdout().lock();
         writeln!(out, "{tried} scenarios tried, of which {refused} cannot be")?;
+        if let Some(reason) = trials.refused() {
+            eprintln!("one that cannot be: {reason}");
+        }
 
         // Other seeds than those that the search had its luck with.
         let last = seeds.iter().max().copied().unwrap_or(0);
