@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::Mutex;
 
@@ -112,7 +112,7 @@ impl Tune {
     }
 
     /// The points of a plan that have the controller.
-    fn plan(&self, file: &PathBuf) -> Result<Plan> {
+    fn plan(&self, file: &Path) -> Result<Plan> {
         let mut plan = Plan::read(file)?;
         let name = &self.vary.controller;
         let has = |cc: &String| cc == name;
