@@ -126,8 +126,8 @@ impl Hunt {
         let title = format!("{}: the worst that was found", plan.title);
         over.insert("title".to_owned(), title.into());
         let description = format!(
-            "{}\n\nFound by `petra-lab hunt {} --tries {} --seed {}` among {tried} scenarios; these \
-             seeds are others than those of the search.",
+            "{}\n\nFound by `petra-lab hunt {} --tries {} --seed {}` among {tried} scenarios; \
+             these seeds are others than those of the search.",
             plan.description,
             self.plan.display(),
             self.tries,
