@@ -67,6 +67,9 @@ impl Hunt {
         let (tried, refused) = trials.count();
         let mut out = io::stdout().lock();
         writeln!(out, "{tried} scenarios tried, of which {refused} cannot be")?;
+        if let Some(reason) = trials.refused() {
+            eprintln!("one that cannot be: {reason}");
+        }
 
         // Other seeds than those that the search had its luck with.
         let last = seeds.iter().max().copied().unwrap_or(0);
@@ -123,8 +126,8 @@ impl Hunt {
         let title = format!("{}: the worst that was found", plan.title);
         over.insert("title".to_owned(), title.into());
         let description = format!(
-            "{}\n\nFound by `petra-lab hunt {} --tries {} --seed {}` among {tried} scenarios; these \
-             seeds are others than those of the search.",
+            "{}\n\nFound by `petra-lab hunt {} --tries {} --seed {}` among {tried} scenarios; \
+             these seeds are others than those of the search.",
             plan.description,
             self.plan.display(),
             self.tries,

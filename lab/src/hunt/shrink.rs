@@ -45,7 +45,7 @@ cc = "reno"
 "link.jitter_reorders" = [false, true]
 [space.outage]
 "link.outages.0.at" = { from = "1s", to = "9s" }
-"link.outages.0.lasts" = { from = "10ms", to = "2s", spacing = "log" }
+"link.outages.0.lasts" = { from = "10ms", to = "2000ms", spacing = "log" }
 "#;
 
     fn space() -> Space {

@@ -118,6 +118,12 @@ impl<'a> Trials<'a> {
         (seen.scores.len(), refused.count())
     }
 
+    /// Why one of the scenarios cannot be, if there is one.
+    pub(super) fn refused(&self) -> Option<String> {
+        let seen = self.seen();
+        seen.refused.as_ref().map(|error| format!("{error:#}"))
+    }
+
     /// A spot in one line.
     pub(super) fn words(&self, spot: &Spot) -> String {
         let settings = self.space.settings(spot).into_iter();

@@ -1,0 +1,199 @@
+//! `petra-lab hunt` and `tune` from end to end, in virtual time.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Reno needs a path that loses little: of all that may happen here, that alone is a
+/// fault.
+const PLAN: &str = r#"
+title = "A planted fault"
+seeds = 3
+duration = "4s"
+metrics = ["share_of_limit"]
+
+[link]
+rate = "2mbit"
+delay = "10ms"
+
+[[flow]]
+cc = "reno"
+
+[space]
+"link.rate" = { from = "1mbit", to = "4mbit", spacing = "log" }
+"link.queue" = ["1bdp", "2bdp", "4bdp"]
+
+[space.jitter]
+"link.jitter" = { from = "0.1ms", to = "1ms" }
+
+[space.loss]
+"link.loss" = { from = "0.1%", to = "20%", spacing = "log" }
+
+[space.outage]
+"link.outages.0.at" = { from = "1s", to = "3s" }
+"link.outages.0.lasts" = { from = "1ms", to = "20ms" }
+
+[[expect]]
+metric = "share_of_limit"
+of = { controller = "reno" }
+at_least = 0.5
+"#;
+
+fn petra_lab(folder: &Path, arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_petra-lab");
+    let mut command = Command::new(program);
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Hunts for `plan` into `out` and returns the plan that was found.
+fn hunt(folder: &Path, out: &str, more: &[&str]) -> String {
+    let arguments = ["hunt", "plan.toml", "--tries", "40", "-o", out];
+    let output = petra_lab(folder, &[&arguments, more].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    fs::read_to_string(folder.join(out).join("plan-found.toml")).unwrap()
+}
+
+#[test]
+fn a_planted_fault_is_found_and_nothing_else_is_left_of_the_scenario() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("plan.toml"), PLAN).unwrap();
+    let found = hunt(folder.path(), "one", &["--jobs", "1"]);
+    let table: toml::Table = found.parse().unwrap();
+    let link = table["link"].as_table().unwrap();
+    assert!(link.contains_key("loss"), "{found}");
+    assert!(!link.contains_key("jitter"), "{found}");
+    assert!(!link.contains_key("outages"), "{found}");
+    assert_eq!(link["queue"].as_str(), Some("1bdp"), "{found}");
+
+    // It is an ordinary plan, whose expectation fails with seeds of its own.
+    assert!(!table.contains_key("space"));
+    assert_eq!(table["seeds"].as_array().unwrap()[0].as_integer(), Some(4));
+    let run = petra_lab(folder.path(), &["run", "one/plan-found.toml", "-o", "runs"]);
+    assert_eq!(run.status.code(), Some(1), "{}", text(&run.stderr));
+    assert!(text(&run.stdout).contains("DOES NOT HOLD"));
+
+    // A crash in the middle, and other threads: the same in the end.
+    let journal = folder.path().join("one/journal.jsonl");
+    let lines = fs::read_to_string(&journal).unwrap();
+    let half: String = lines
+        .lines()
+        .take(60)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    fs::create_dir(folder.path().join("two")).unwrap();
+    fs::write(
+        folder.path().join("two/journal.jsonl"),
+        half + "{\"key\":\"cut",
+    )
+    .unwrap();
+    assert_eq!(hunt(folder.path(), "two", &["--jobs", "4"]), found);
+    // Every run is there once.
+    let again = fs::read_to_string(folder.path().join("two/journal.jsonl")).unwrap();
+    assert_eq!(again.lines().count(), lines.lines().count());
+}
+
+#[test]
+fn a_space_is_for_hunts_and_its_faults_are_told_with_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |command: &str, plan: &str| {
+        fs::write(folder.path().join("plan.toml"), plan).unwrap();
+        let output = petra_lab(folder.path(), &[command, "plan.toml"]);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        text(&output.stderr)
+    };
+    let (fixed, _) = PLAN.split_once("[space]").unwrap();
+    let error = refused("hunt", fixed);
+    assert!(error.contains("without a space"), "{error}");
+    let error = refused("check", PLAN);
+    assert!(
+        error.contains("plan.toml:14:2") && error.contains("hunt"),
+        "{error}"
+    );
+    for (from, to, says) in [
+        ("from = \"1mbit\"", "from = \"1ms\"", "the same unit twice"),
+        (
+            "[\"1bdp\", \"2bdp\", \"4bdp\"]",
+            "[]",
+            "expected a list of values, or a range",
+        ),
+        (
+            "\"link.rate\" = {",
+            "\"link.speed\" = {",
+            "unknown field `speed`",
+        ),
+    ] {
+        let plan = PLAN.replace(from, to);
+        assert_ne!(plan, PLAN);
+        let error = refused("hunt", &plan);
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[test]
+fn where_nothing_fails_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = PLAN.replace("at_least = 0.5", "at_least = 0.0");
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    let output = petra_lab(
+        folder.path(),
+        &["hunt", "plan.toml", "--tries", "10", "-o", "out"],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("the expectations hold"));
+    assert!(!folder.path().join("out/plan-found.toml").exists());
+}
+
+#[test]
+fn options_are_tuned_the_same_with_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let (fixed, _) = PLAN.split_once("[space]").unwrap();
+    let plan = fixed
+        .replace("reno", "petra")
+        .replace("delay = \"10ms\"", "delay = \"50ms\"");
+    fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    let tune = |jobs: &str, vary: &str| {
+        let metrics = ["--metric", "goodput_mbps", "--metric", "queue_p95_ms"];
+        let rest = [
+            "tune",
+            "plan.toml",
+            "--vary",
+            vary,
+            "--tries",
+            "15",
+            "--jobs",
+            jobs,
+            "-o",
+            jobs,
+        ];
+        petra_lab(folder.path(), &[&rest[..], &metrics].concat())
+    };
+    let vary = "petra:alpha=0.5..0.99,faster_start=on|off";
+    let one = tune("1", vary);
+    assert_eq!(one.status.code(), Some(0), "{}", text(&one.stderr));
+    assert!(
+        text(&one.stdout).contains("petra:alpha=0."),
+        "{}",
+        text(&one.stdout)
+    );
+    assert_eq!(text(&one.stdout), text(&tune("3", vary).stdout));
+    for (vary, says) in [
+        ("petra:beta=0.1..0.2", "beta"),
+        ("reno:x=1..2", "none of `reno`"),
+    ] {
+        let error = tune("2", vary);
+        assert_eq!(error.status.code(), Some(2));
+        assert!(
+            text(&error.stderr).contains(says),
+            "{}",
+            text(&error.stderr)
+        );
+    }
+}
