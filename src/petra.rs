@@ -201,6 +201,9 @@ impl Controller for Petra {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.rtt = Some(ack.rtt);
+        if let Some(rate) = self.delivery.rate() {
+            self.queue.on_rate(rate, self.window.datagram());
+        }
         self.queue.on_ack(ack);
         let queued = self.queue_stands();
         self.delivery.on_ack(ack, queued);

@@ -13,6 +13,10 @@ use super::super::bandwidth::{Filter, Sample, Smoothing};
 use super::super::controller::{Ack, Sent, Time};
 use super::rounds::Recent;
 
+/// Samples that count while a queue stands, of half a minimum RTT each: one alone is as
+/// noisy as the delay, more than these are of a rate that may have fallen since.
+const UNDER_QUEUE: usize = 4;
+
 /// The sample under way: bytes acknowledged after `start` and up to `end`.
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -62,6 +66,8 @@ impl Open {
 pub(super) struct Delivery {
     smoothing: Smoothing,
     peak: Recent<f64>,
+    /// The last samples, the newest first.
+    latest: [f64; UNDER_QUEUE],
     /// Least span of a sample, as a part of the minimum RTT.
     span: f64,
     least: Duration,
@@ -74,6 +80,7 @@ impl Delivery {
         Self {
             smoothing: Smoothing::new(alpha),
             peak: Recent::new(f64::max),
+            latest: [0.0; UNDER_QUEUE],
             span,
             least: Duration::ZERO,
             open: None,
@@ -91,7 +98,7 @@ impl Delivery {
     }
 
     /// Packets were acknowledged. `queued`: a queue stands, so that it is the
-    /// path that sets the pace: what was seen before no longer counts.
+    /// path that sets the pace: only the last few samples count.
     pub(super) fn on_ack(&mut self, ack: &Ack, queued: bool) {
         self.least = ack.rtt.min.mul_f64(self.span);
         let open = self.open.get_or_insert(Open::at(ack.now, ack.last_sent));
@@ -112,9 +119,12 @@ impl Delivery {
         if closed.app_limited && self.rate().is_some_and(|known| rate <= known) {
             return;
         }
+        self.latest.rotate_right(1);
+        self.latest[0] = rate;
         if queued {
             self.smoothing = self.smoothing.restarted();
             self.peak = Recent::new(f64::max);
+            self.latest.iter().for_each(|rate| self.peak.add(*rate));
         }
         self.smoothing = self.smoothing.next(sample);
         self.peak.add(rate);
@@ -127,6 +137,7 @@ impl Delivery {
     pub(super) fn restart(&mut self) {
         self.smoothing = self.smoothing.restarted();
         self.peak = Recent::new(f64::max);
+        self.latest = [0.0; UNDER_QUEUE];
         self.open = None;
     }
 

@@ -28,6 +28,14 @@ const DATAGRAMS: f64 = 2.0;
 /// RFC 9406 section 4.3, as two minima are looked at.
 const ENOUGH_SAMPLES: u32 = 4;
 
+/// Weight of the last round in the average range, as RFC 9002 section 5.3 smooths RTTs:
+/// a calm round or a wild one among eight changes little.
+const SMOOTHING: u32 = 8;
+
+/// How far above the minimum the usual RTT may lie, in times the noise. Both the luck of
+/// the one packet that made the minimum and the calm of a round are at work.
+const LUCK: f64 = 2.0;
+
 /// The RTTs of a stretch of time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stretch {
@@ -99,11 +107,14 @@ impl Minimum {
 pub(super) struct Queue {
     overtaking: Overtaking,
     round: Minimum,
-    part: Minimum,
-    /// The least RTT of the last rounds, and the least range of RTTs within one of
-    /// them.
+    /// The least RTT of the last rounds.
     floor: Recent<Duration>,
-    range: Recent<Duration>,
+    /// The range of RTTs within a round, on average over the last ones.
+    range: Option<Duration>,
+    /// The highest estimate of the path's rate so far, in bytes per second.
+    fastest: f64,
+    /// The time that path needs for the datagrams that are no queue.
+    own: Duration,
 }
 
 impl Default for Queue {
@@ -111,9 +122,10 @@ impl Default for Queue {
         Self {
             overtaking: Overtaking::default(),
             round: Minimum::default(),
-            part: Minimum::default(),
             floor: Recent::new(Duration::min),
-            range: Recent::new(Duration::min),
+            range: None,
+            fastest: 0.0,
+            own: Duration::ZERO,
         }
     }
 }
@@ -123,13 +135,21 @@ impl Queue {
         let Some(rtt) = self.overtaking.on_ack(ack) else {
             return;
         };
-        self.part.on_sample(ack.now, rtt, ack.rtt.min / 4);
         if let Some(round) = self.round.on_sample(ack.now, rtt, ack.rtt.smoothed) {
             self.floor.end_round();
-            self.range.end_round();
             self.floor.add(round.least);
-            self.range.add(round.range());
+            let last = round.range();
+            let range = self.range.unwrap_or(last);
+            self.range = Some(range - range / SMOOTHING + last / SMOOTHING);
         }
+    }
+
+    /// The path is estimated to carry `rate` bytes per second. What a connection's own
+    /// datagrams add to a round trip is reckoned at the highest rate seen: a window that
+    /// has become small must not make noise look small.
+    pub(super) fn on_rate(&mut self, rate: f64, datagram: f64) {
+        self.fastest = self.fastest.max(rate);
+        self.own = transmission(DATAGRAMS * datagram, self.fastest);
     }
 
     pub(super) fn on_spurious_loss(&mut self) {
@@ -138,20 +158,23 @@ impl Queue {
 
     /// The RTT of the path without a queue: the minimum, or where the delay jitters
     /// what is usual at its best. A minimum is the luck of one packet in thousands,
-    /// and no round trip comes near it again. How far luck goes is told by the
-    /// calmest of the last rounds; a queue, which is calm, does not count as jitter.
+    /// and no round trip comes near it again. How far luck goes is told by the noise; a
+    /// queue, which is calm, does not count as jitter.
     pub(super) fn base(&self, min_rtt: Duration) -> Duration {
         let min_rtt = self.overtaking.min_rtt(min_rtt);
-        let (Some(floor), Some(range)) = (self.floor.get(), self.range.get()) else {
+        let Some(floor) = self.floor.get() else {
             return min_rtt;
         };
-        min_rtt + floor.saturating_sub(min_rtt).min(range)
+        let luck = self.noise().mul_f64(LUCK);
+        min_rtt + floor.saturating_sub(min_rtt).min(luck)
     }
 
-    /// What the delay varies by within the calmest of the last rounds: a round's minimum
-    /// is no better known than that.
+    /// What the delay varies by within a round, beyond what the connection's own
+    /// datagrams do to it: a round's minimum is no better known than that. The average
+    /// and not the least: with a small window a round has few samples, and the calmest
+    /// of ten shows hardly any jitter at all.
     fn noise(&self) -> Duration {
-        self.range.get().unwrap_or_default()
+        self.range.unwrap_or_default().saturating_sub(self.own)
     }
 
     /// Whether no packet of the last round trip passed without waiting for so long
@@ -172,17 +195,19 @@ impl Queue {
         self.round.excess(self.base(min_rtt)) > limit
     }
 
-    /// Whether a queue builds: the test of slow start, where to wait for a whole
-    /// round trip is to double once more.
+    /// Whether a queue builds: the test of slow start. A whole round trip proves it,
+    /// while packets that waited hold growth.
     pub(super) fn builds(&self, min_rtt: Duration) -> bool {
-        self.part.excess(self.base(min_rtt)) >= builds_limit(min_rtt)
+        let limit = builds_limit(min_rtt) + self.noise();
+        self.round.excess(self.base(min_rtt)) >= limit
     }
 
     /// Whether a packet that took `latest` may have met the beginning of one: half
     /// of the same threshold. One packet proves nothing, but to wait for the proof
     /// while the window grows is to overfill the path.
     pub(super) fn may_build(&self, min_rtt: Duration, latest: Duration) -> bool {
-        latest.saturating_sub(self.base(min_rtt)) >= builds_limit(min_rtt) / 2
+        let limit = builds_limit(min_rtt) / 2 + self.noise();
+        latest.saturating_sub(self.base(min_rtt)) >= limit
     }
 }
 
@@ -193,10 +218,14 @@ fn builds_limit(min_rtt: Duration) -> Duration {
 
 /// The delay from which on a queue is one.
 fn limit(min_rtt: Duration, part: u32, datagram: f64, rate: f64) -> Duration {
-    let transmission = Duration::try_from_secs_f64(DATAGRAMS * datagram / rate);
     (min_rtt / part)
         .max(GRANULARITY)
-        .max(transmission.unwrap_or(Duration::MAX))
+        .max(transmission(DATAGRAMS * datagram, rate))
+}
+
+/// The time that a path of `rate` needs for so many bytes.
+fn transmission(bytes: f64, rate: f64) -> Duration {
+    Duration::try_from_secs_f64(bytes / rate).unwrap_or(Duration::MAX)
 }
 
 #[cfg(test)]

@@ -333,6 +333,13 @@ mod in_slow_start {
         flow(&mut petra, 1_000, 1_153, 90);
         assert_eq!(petra.ssthresh(), None);
         flow(&mut petra, 1_153, 1_306, 110);
+        assert_eq!(petra.ssthresh(), None);
+        let mut now = 1_306;
+        while petra.ssthresh().is_none() && !petra.start.is_flat() {
+            flow(&mut petra, now, now + 9, 110);
+            now += 9;
+        }
+        assert!(!petra.start.is_flat());
         assert_near(petra.ssthresh().unwrap() as f64, 13_200.0);
         assert_eq!(petra.metrics().last_reduction, Some(Reduction::Queue));
     }

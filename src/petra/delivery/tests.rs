@@ -94,14 +94,20 @@ fn the_peak_outlives_the_average() {
 }
 
 #[test]
-fn under_a_queue_the_sample_is_the_path() {
+fn under_a_queue_the_last_four_samples_are_the_path() {
     let mut delivery = delivery();
     steady(&mut delivery, 100, 160);
-    for now in [180, 200, 220, 240] {
+    for now in (180..=380).step_by(20) {
         delivery.on_ack(&ack(now, 1_200), true);
     }
-    // From 150 to 200 ms: 1200 bytes at 160, 180 and 200.
+    // That up to 150 ms was of 120 000, that up to 200 of 3600 in 50 ms, and two of 60.
+    assert_eq!(delivery.rate(), Some(120_000.0));
+    delivery.on_ack(&ack(400, 1_200), true);
     assert_eq!(delivery.rate(), Some(72_000.0));
+    for now in (420..=460).step_by(20) {
+        delivery.on_ack(&ack(now, 1_200), true);
+    }
+    assert_eq!(delivery.rate(), Some(60_000.0));
 }
 
 #[test]

@@ -70,18 +70,32 @@ fn it_builds_at_an_eighth_of_the_minimum() {
     // 90 / 8 = 11.25 ms
     for (latest, builds) in [(101, false), (102, true)] {
         let mut queue = Queue::default();
-        flow(&mut queue, 0, 60, latest);
+        flow(&mut queue, 0, 250, latest);
         assert_eq!(queue.builds(MIN_RTT), builds, "{latest}");
     }
 }
 
 #[test]
-fn what_builds_is_known_within_half_a_round_trip() {
+fn a_round_trip_proves_what_one_packet_suggests() {
     let mut queue = Queue::default();
     flow(&mut queue, 0, 200, 90);
-    flow(&mut queue, 200, 245, 120);
+    assert!(queue.may_build(MIN_RTT, ms(120)));
+    flow(&mut queue, 200, 300, 120);
+    assert!(!queue.builds(MIN_RTT));
+    flow(&mut queue, 300, 450, 120);
     assert!(queue.builds(MIN_RTT));
-    assert!(!stands(&queue));
+}
+
+#[test]
+fn jitter_does_not_build() {
+    let mut queue = Queue::default();
+    // Of 18 ms: a base of 90 + 28, 11.25 ms to build and the noise.
+    for (index, now) in (0..1_000).step_by(5).enumerate() {
+        queue.on_ack(&measured(now, 118 + 6 * (index as u64 % 4)));
+    }
+    assert!(!queue.builds(MIN_RTT));
+    assert!(!queue.may_build(MIN_RTT, ms(118 + 23)));
+    assert!(queue.may_build(MIN_RTT, ms(118 + 24)));
 }
 
 #[test]
@@ -130,19 +144,42 @@ fn where_the_delay_jitters_the_minimum_is_luck() {
     jittered(&mut queue, 0, 1_000, 94);
     assert_eq!(queue.base(MIN_RTT), ms(94));
     assert!(!stands(&queue));
-    // Luck goes no further than the range within a round trip, 6 ms.
-    jittered(&mut queue, 1_000, 2_500, 100);
-    assert_eq!(queue.base(MIN_RTT), ms(96));
+    // Luck goes no further than twice the range within a round trip, 6 ms.
+    let mut queue = Queue::default();
+    jittered(&mut queue, 0, 2_500, 110);
+    assert_eq!(queue.base(MIN_RTT), ms(102));
 }
 
 #[test]
 fn where_the_delay_jitters_a_queue_is_what_exceeds_the_jitter() {
-    // With a base of 96 ms, and 6 ms of jitter.
-    for (least, is_one) in [(102, false), (103, true)] {
+    // With a base of 102 ms, and 6 ms of jitter.
+    for (least, is_one) in [(108, false), (109, true)] {
         let mut queue = Queue::default();
         jittered(&mut queue, 0, 2_000, least);
         assert_eq!(stands(&queue), is_one, "{least}");
     }
+}
+
+#[test]
+fn a_calm_round_does_not_end_jitter() {
+    let mut queue = Queue::default();
+    jittered(&mut queue, 0, 1_000, 94);
+    assert_eq!(queue.noise(), ms(6));
+    // Two rounds of one RTT each, as a window of a few datagrams may see.
+    flow(&mut queue, 1_000, 1_200, 94);
+    assert!(queue.noise() > ms(4), "{:?}", queue.noise());
+}
+
+#[test]
+fn what_ones_own_datagrams_do_to_the_delay_is_no_noise() {
+    let mut queue = Queue::default();
+    jittered(&mut queue, 0, 1_000, 94);
+    // Two datagrams of 1200 bytes take 2 ms.
+    queue.on_rate(1_200_000.0, 1_200.0);
+    assert_eq!(queue.noise(), ms(4));
+    // At a tenth they would take 20, but a small window is no slow path.
+    queue.on_rate(120_000.0, 1_200.0);
+    assert_eq!(queue.noise(), ms(4));
 }
 
 #[test]
