@@ -81,11 +81,11 @@ fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<()
     let table = match &mut node.value {
         Value::List(items) => match step.parse::<usize>() {
             Ok(number) => {
-                let count = items.len();
-                // One more is begun: an outage, cross traffic, another flow.
-                if number == count && !rest.is_empty() {
+                // A list is begun: outages, cross traffic.
+                if number == 0 && items.is_empty() {
                     items.push(empty(value.place));
                 }
+                let count = items.len();
                 let item = items.get_mut(number).ok_or_else(|| {
                     let message = format!(
                         "there is no number {number}; they count from 0, and there are {count}"
