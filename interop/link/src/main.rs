@@ -22,7 +22,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Parser;
 use petra_lab::entropy::generator;
-use petra_lab::link::{Direction, LinkOptions};
+use petra_lab::link::{Direction, LinkOptions, IP_AND_UDP_HEADERS};
 use petra_lab::sim::{Channel, Fate, Nanos, Parcel};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 
@@ -217,6 +217,9 @@ impl Way {
             bytes: packet.len(),
             content: packet.to_vec(),
             flow: 0,
+            long_header: packet
+                .get(IP_AND_UDP_HEADERS)
+                .is_some_and(|byte| byte & 0x80 != 0),
         };
         self.tally.enter(now);
         self.channel.enter(now, parcel);
