@@ -8,6 +8,7 @@ pub mod demo;
 pub mod entropy;
 pub mod hunt;
 pub mod link;
+mod memory;
 pub mod netem;
 pub mod plan;
 mod plot;
@@ -17,8 +18,3 @@ pub mod results;
 pub mod scenario;
 pub mod sim;
 pub mod units;
-
-/// A simulation allocates many times per packet; this saves it a tenth of its
-/// time.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use quiche::h3;
 use rand_pcg::Pcg64;
 
+use super::body::{Connection, Drain};
 use super::channel::uniform;
 use super::media::Player;
 use crate::scenario::{Traffic, Web};
@@ -87,7 +88,7 @@ impl Download {
 
     pub(super) fn work(
         &mut self,
-        conn: &mut quiche::Connection,
+        conn: &mut Connection,
         http: &mut h3::Connection,
     ) -> h3::Result<()> {
         self.begin_or_end(conn, http)?;
@@ -113,24 +114,26 @@ impl Download {
     }
 
     /// Reads what there is of a body.
-    fn read(&mut self, conn: &mut quiche::Connection, http: &mut h3::Connection, stream: u64) {
-        while let Ok(read) = http.recv_body(conn, stream, &mut self.scratch) {
+    fn read(&mut self, conn: &mut Connection, http: &mut h3::Connection, stream: u64) {
+        loop {
+            let room = &mut *self.scratch;
+            let read = match self.player {
+                Some(_) => http.recv_body(conn, stream, room),
+                None => http.recv_body_buf(conn, stream, Drain(room)),
+            };
+            let Ok(read) = read else { return };
             self.received += read as u64;
             if let Some(player) = &mut self.player {
                 player.take(&self.scratch[..read]);
             }
             if read < self.scratch.len() {
-                break;
+                return;
             }
         }
     }
 
     /// Does what it is time for.
-    fn begin_or_end(
-        &mut self,
-        conn: &mut quiche::Connection,
-        http: &mut h3::Connection,
-    ) -> h3::Result<()> {
+    fn begin_or_end(&mut self, conn: &mut Connection, http: &mut h3::Connection) -> h3::Result<()> {
         match self.stage {
             Stage::Fresh => match self.traffic {
                 Traffic::Bodies { count, .. } => {
@@ -158,11 +161,7 @@ impl Download {
         }
     }
 
-    fn request(
-        &mut self,
-        conn: &mut quiche::Connection,
-        http: &mut h3::Connection,
-    ) -> h3::Result<()> {
+    fn request(&mut self, conn: &mut Connection, http: &mut h3::Connection) -> h3::Result<()> {
         let size = match self.traffic {
             Traffic::Bulk | Traffic::OnOff { .. } | Traffic::Media(_) => None,
             Traffic::Size(size) | Traffic::Bodies { size, .. } => Some(size),
@@ -181,11 +180,7 @@ impl Download {
     }
 
     /// Asks for as many of several bodies as may come at once.
-    fn ask_for_more(
-        &mut self,
-        conn: &mut quiche::Connection,
-        http: &mut h3::Connection,
-    ) -> h3::Result<()> {
+    fn ask_for_more(&mut self, conn: &mut Connection, http: &mut h3::Connection) -> h3::Result<()> {
         let (Stage::Bodies { open, left }, Traffic::Bodies { size, at_once, .. }) =
             (&mut self.stage, self.traffic)
         else {
@@ -233,11 +228,7 @@ impl Download {
 }
 
 /// Asks for a body of so many bytes, or one without end; returns its stream.
-fn ask(
-    conn: &mut quiche::Connection,
-    http: &mut h3::Connection,
-    size: Option<u64>,
-) -> h3::Result<u64> {
+fn ask(conn: &mut Connection, http: &mut h3::Connection, size: Option<u64>) -> h3::Result<u64> {
     let path = match size {
         Some(size) => format!("/bytes/{size}"),
         None => "/bytes".to_owned(),

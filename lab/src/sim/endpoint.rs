@@ -5,13 +5,14 @@ use std::time::Instant;
 use anyhow::Result;
 use quiche::h3;
 
+use super::body::Connection;
 use super::download::Download;
 use super::upload::Upload;
 use crate::scenario::Pacing;
 
 /// One end of a connection.
 pub(super) struct Endpoint {
-    conn: quiche::Connection,
+    conn: Connection,
     http: Option<h3::Connection>,
     application: Application,
     pacing: Pacing,
@@ -37,7 +38,7 @@ pub(super) enum Output {
 }
 
 impl Endpoint {
-    pub(super) fn new(conn: quiche::Connection, application: Application, pacing: Pacing) -> Self {
+    pub(super) fn new(conn: Connection, application: Application, pacing: Pacing) -> Self {
         Endpoint {
             conn,
             http: None,
@@ -47,7 +48,7 @@ impl Endpoint {
         }
     }
 
-    pub(super) fn conn(&self) -> &quiche::Connection {
+    pub(super) fn conn(&self) -> &Connection {
         &self.conn
     }
 

@@ -18,6 +18,7 @@ use super::watch::{Guide, Watch, TICK};
 use super::world::{nanos, Address, Event, Happening, Side, World};
 use crate::clock::VirtualClock;
 use crate::entropy::{self, Seed};
+use crate::memory;
 use crate::scenario::Scenario;
 
 /// Runs `scenario` to its end.
@@ -35,6 +36,7 @@ pub fn run(scenario: &Scenario) -> Result<Report> {
     let scenario = &with_starts(scenario);
     super::check_oracles(scenario)?;
     super::register();
+    memory::keep();
     let clock = VirtualClock::start();
     let seed = Seed::start(scenario.seed);
     let mut engine = Engine::new(scenario, &clock, &seed)?;

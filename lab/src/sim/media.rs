@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use quiche::h3;
 use rand_pcg::Pcg64;
 
+use super::body::Connection;
 use super::channel::{deviation, Nanos};
 use crate::link::Distribution;
 use crate::scenario::Media;
@@ -59,7 +60,7 @@ impl Source {
 
     pub(super) fn work(
         &mut self,
-        conn: &mut quiche::Connection,
+        conn: &mut Connection,
         http: &mut h3::Connection,
     ) -> h3::Result<()> {
         while self.timer() <= Instant::now() {
@@ -74,11 +75,7 @@ impl Source {
         }
     }
 
-    fn write(
-        &mut self,
-        conn: &mut quiche::Connection,
-        http: &mut h3::Connection,
-    ) -> h3::Result<()> {
+    fn write(&mut self, conn: &mut Connection, http: &mut h3::Connection) -> h3::Result<()> {
         if !self.begun {
             let head = [h3::Header::new(b":status", b"200")];
             http.send_response(conn, self.stream, &head, false)?;
@@ -95,7 +92,7 @@ impl Source {
     }
 
     /// The encoder's rate at this moment, in bits per second.
-    fn rate(&self, conn: &quiche::Connection) -> f64 {
+    fn rate(&self, conn: &Connection) -> f64 {
         let most = self.media.rate as f64;
         let path = conn.path_stats().next();
         match (self.media.least_rate, path) {

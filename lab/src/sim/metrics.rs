@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::body::Connection;
 use super::channel::Nanos;
 use super::fairness;
 use super::media::Player;
@@ -230,7 +231,7 @@ pub(super) struct Outcome<'a> {
     pub(super) player: Option<&'a Player>,
     /// The path's goodput limit in bits per second.
     pub(super) limit: Option<f64>,
-    pub(super) server: &'a quiche::Connection,
+    pub(super) server: &'a Connection,
     /// What the server sent.
     pub(super) meter: Meter,
     pub(super) failure: Option<String>,

@@ -14,6 +14,7 @@
 //! [`Scenario`](crate::scenario::Scenario) gives the same packets every time.
 
 mod agenda;
+mod body;
 mod channel;
 mod command;
 mod cross;

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Context, Result};
 use petra_qlog::Live;
 
+use super::body::Connection;
+
 /// The qlog of one end of a connection, with the copy for qvis beside it. quiche writes
 /// it and ignores errors, so they are kept here.
 pub(super) struct Qlog {
@@ -23,7 +25,7 @@ impl Qlog {
     ///
     /// When the folder or the file cannot be made.
     pub(super) fn start(
-        conn: &mut quiche::Connection,
+        conn: &mut Connection,
         folder: &Path,
         side: &str,
         name: String,

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use super::body;
 use super::channel::Nanos;
 use super::download::Download;
 use super::endpoint::{Application, Endpoint};
@@ -76,7 +77,7 @@ impl<'a> RunningFlow<'a> {
         let (local, remote) = (client.socket(), server.socket());
         let [client_id, server_id] = ids.map(|id| quiche::ConnectionId::from_vec(id.to_vec()));
         let mut qlogs = Vec::new();
-        let mut log = |conn: &mut quiche::Connection, side| -> Result<()> {
+        let mut log = |conn: &mut body::Connection, side| -> Result<()> {
             if let Some(folder) = &scenario.qlog {
                 let name = scenario.trace_name(side, index as usize);
                 qlogs.push(Qlog::start(conn, folder, side, name)?);
@@ -86,14 +87,15 @@ impl<'a> RunningFlow<'a> {
 
         let mut config = tls::client(scenario, self.flow, path)?;
         let name = Some(tls::SERVER_NAME);
-        let mut conn = quiche::connect(name, &client_id, local, remote, &mut config)?;
+        let mut conn =
+            quiche::connect_with_buffer_factory(name, &client_id, local, remote, &mut config)?;
         log(&mut conn, "client")?;
         let random = entropy::generator(scenario.seed, CLIENTS + u64::from(index));
         let download = Application::Download(Download::new(self.flow.traffic, random));
         let client = End::new(client, Endpoint::new(conn, download, Pacing::Off));
 
         let config = &mut self.server_config;
-        let mut conn = quiche::accept(&server_id, None, remote, local, config)?;
+        let mut conn = quiche::accept_with_buf_factory(&server_id, None, remote, local, config)?;
         log(&mut conn, "server")?;
         let random = entropy::generator(scenario.seed, SERVERS + u64::from(index));
         let upload = Application::Upload(Upload::new(self.flow.traffic, random));

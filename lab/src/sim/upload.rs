@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use bytes::Bytes;
 use quiche::h3::{self, NameValue};
 use rand_pcg::Pcg64;
 
+use super::body::Connection;
 use super::media::Source;
 use crate::scenario::{Media, Traffic};
 
@@ -63,7 +65,7 @@ impl Upload {
 
     pub(super) fn work(
         &mut self,
-        conn: &mut quiche::Connection,
+        conn: &mut Connection,
         http: &mut h3::Connection,
     ) -> h3::Result<()> {
         // As at the client: mostly there is nothing to read here.
@@ -103,11 +105,7 @@ impl Upload {
         });
     }
 
-    fn write(
-        &mut self,
-        conn: &mut quiche::Connection,
-        http: &mut h3::Connection,
-    ) -> h3::Result<()> {
+    fn write(&mut self, conn: &mut Connection, http: &mut h3::Connection) -> h3::Result<()> {
         let head = [h3::Header::new(b":status", b"200")];
         while let Some(mut body) = self.bodies.pop_front() {
             let most = if self.bodies.is_empty() {
@@ -115,10 +113,10 @@ impl Upload {
             } else {
                 TURN
             };
-            let chunk = &ZEROS[..body.left.min(most as u64) as usize];
+            let mut chunk = Bytes::from_static(&ZEROS[..body.left.min(most as u64) as usize]);
             let last = chunk.len() as u64 == body.left;
             let sent = match body.begun {
-                true => http.send_body(conn, body.stream, chunk, last),
+                true => http.send_body_zc(conn, body.stream, &mut chunk, last),
                 false => http
                     .send_response(conn, body.stream, &head, false)
                     .map(|()| 0),
