@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{ensure, Result};
-use petra::catalogue::Recipe;
 use petra::controller::{Ack, Controller, Loss, Metrics, Phase, Sent, Settings, Time};
+use petra::registry::Factory;
 use quiche::congestion_control::{self, CongestionControlOps};
 
 use super::channel::Nanos;
@@ -129,7 +129,7 @@ impl Oracle {
     }
 }
 
-impl Recipe for Oracle {
+impl Factory for Oracle {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -292,7 +292,7 @@ impl Controller for Sender {
         Some(self.payload(rate).max(least) as u64)
     }
 
-    fn phase(&self, _now: Time) -> Phase {
+    fn phase(&self) -> Phase {
         Phase::CongestionAvoidance
     }
 
