@@ -22,7 +22,7 @@ const CANDIDATES: usize = 5;
 /// Seeds of the second try, at least.
 const SEEDS: usize = 5;
 
-/// What is simpler shows it still with this share of the score.
+/// Share of the score that a simplified scenario must keep.
 const KEPT: f64 = 0.75;
 
 /// Search a plan's space for the scenario that fails its expectations most.
@@ -38,7 +38,7 @@ pub struct Hunt {
     /// Scenarios to try, before the found one is made simpler.
     #[arg(long, default_value = "300", value_name = "N", value_parser = at_least_one)]
     tries: NonZeroUsize,
-    /// What all choices follow from.
+    /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The folder of the journal of finished runs and of what was found.

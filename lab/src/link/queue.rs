@@ -1,4 +1,4 @@
-//! How much a bottleneck's queue holds.
+//! Capacity of a bottleneck's queue.
 
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use super::channel::{Fate, Nanos};
 /// A datagram with less UDP payload than this is a runt.
 const RUNT: usize = 600;
 
-/// What became of a flow's datagrams.
+/// Counters of a flow's datagrams.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     pub(super) datagrams: u64,
@@ -22,7 +22,7 @@ pub(super) struct Meter {
     done: Option<u64>,
 }
 
-/// What came to the client.
+/// Datagrams that arrived at the client.
 #[derive(Debug, Default)]
 struct Arrivals {
     count: u64,

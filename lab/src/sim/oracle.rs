@@ -91,7 +91,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<()> {
     Ok(())
 }
 
-/// How to make an oracle.
+/// Factory of an oracle.
 #[derive(Debug)]
 pub(super) struct Oracle {
     allowed: Duration,
@@ -166,7 +166,7 @@ struct Sender {
 /// The queue as it is expected: as told, and with what was sent since.
 #[derive(Default)]
 struct Expected {
-    /// When the state was so that it follows from.
+    /// Time of the state from which the answer follows.
     then: Option<Nanos>,
     /// Time and bytes, headers included, of the packets that this state does not have.
     sent: VecDeque<(Nanos, f64)>,

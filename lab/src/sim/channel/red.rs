@@ -39,8 +39,8 @@ impl Red {
         }
     }
 
-    /// Whether a packet is dropped that finds `backlog` bytes, or a transmitter
-    /// that has been idle for a time.
+    /// Returns true if RED drops a packet at a queue of `backlog` bytes, with a transmitter that
+    /// has been idle for `idle`.
     pub(super) fn drops(&mut self, backlog: u64, idle: Nanos, random: &mut Pcg64) -> bool {
         if backlog > 0 {
             self.average += self.weight * (backlog as f64 - self.average);
