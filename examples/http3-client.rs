@@ -1,9 +1,8 @@
-//! An HTTP/3 client on quiche: downloads URLs, verifies them, takes the time.
+//! An HTTP/3 client on quiche: downloads URLs, verifies the bodies and measures the time.
 //!
-//! One thread, and one that writes qlogs; each server has a socket and a connection of its own, over which
-//! its downloads go one after the other, or several at a time. Congestion
-//! control is the business of who sends, so `--cc` matters little here: what a
-//! client sends is requests and acknowledgements.
+//! One thread does the work, and one writes qlogs. Each server has a socket and a connection of
+//! its own. Its downloads run one after the other, or several at a time. Congestion control is
+//! the sender's, so `--cc` matters little here: a client sends only requests and ACKs.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::Write;

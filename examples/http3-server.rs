@@ -1,10 +1,9 @@
 //! An HTTP/3 server on quiche: a folder's files, and `/bytes/<n>`.
 //!
-//! One thread (and one that writes qlogs), one socket, any number of connections: a datagram goes to the
-//! connection that its destination connection ID names, which then answers what
-//! was asked and sends what it may. All that the choice of a congestion
-//! controller takes is in `common/quic.rs`: `petra::register()`, and the
-//! controller's name in the configuration.
+//! One thread serves any number of connections on one socket, and one thread writes qlogs. A
+//! datagram goes to the connection of its destination connection ID, which then handles the
+//! requests and sends as much as it may. `common/quic.rs` selects the congestion controller:
+//! `petra::register()`, and the controller's name in the configuration.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
