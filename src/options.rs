@@ -303,21 +303,25 @@ pub(crate) fn parse<C: Options>(text: &str) -> Result<C, OptionError> {
     Ok(config)
 }
 
-/// The help of a controller: one line for each option with its values and its default.
-pub(crate) fn help<C: Options>() -> String {
-    C::default()
-        .entries()
-        .iter()
-        .map(|entry| {
-            format!(
-                "    {:<22} {} ({}; default {})\n",
-                entry.key,
-                entry.help,
-                entry.value.accepted(),
-                entry.value.show()
-            )
-        })
-        .collect()
+/// One option as text, for `--help` and the reference page.
+pub(crate) struct Description {
+    pub(crate) key: &'static str,
+    pub(crate) former_key: Option<&'static str>,
+    pub(crate) help: &'static str,
+    pub(crate) accepted: String,
+    pub(crate) default: String,
+}
+
+/// Describes every option of a controller, in the order of the help.
+pub(crate) fn describe<C: Options>() -> Vec<Description> {
+    let describe = |entry: &Entry| Description {
+        key: entry.key,
+        former_key: entry.former_key,
+        help: entry.help,
+        accepted: entry.value.accepted(),
+        default: entry.value.show(),
+    };
+    C::default().entries().iter().map(describe).collect()
 }
 
 #[cfg(test)]

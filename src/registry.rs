@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::controller::{Controller, Settings};
 use super::highbrow::HighbrowConfig;
 use super::newreno_34::NewReno34Config;
-use super::options::{self, OptionError, Options};
+use super::options::{self, Description, OptionError, Options};
 use super::petra::PetraConfig;
 use super::petra_thesis::PetraThesisConfig;
 use super::westwood::WestwoodConfig;
@@ -35,7 +35,7 @@ const CONTROLLERS: [Registration; 6] = [
 struct Registration {
     name: &'static str,
     parse: fn(&str) -> Result<Arc<dyn Factory>, OptionError>,
-    help: fn() -> String,
+    options: fn() -> Vec<Description>,
     title: &'static str,
 }
 
@@ -43,7 +43,7 @@ const fn registration<C: Options + Factory + 'static>(title: &'static str) -> Re
     Registration {
         name: C::NAME,
         parse: |options| Ok(Arc::new(options::parse::<C>(options)?)),
-        help: options::help::<C>,
+        options: options::describe::<C>,
         title,
     }
 }
@@ -83,7 +83,23 @@ pub fn factory(name: &str, options: &str) -> Result<Arc<dyn Factory>, OptionErro
 
 /// Describes every controller and its options, as text for `--help`.
 pub fn describe() -> String {
-    let section =
-        |entry: &Registration| format!("{}: {}\n{}", entry.name, entry.title, (entry.help)());
+    let line = |option: &Description| {
+        let former = option.former_key.map(|key| format!("; formerly {key}"));
+        format!(
+            "    {:<22} {} ({}; default {}{})\n",
+            option.key,
+            option.help,
+            option.accepted,
+            option.default,
+            former.unwrap_or_default()
+        )
+    };
+    let section = |entry: &Registration| {
+        let options: String = (entry.options)().iter().map(line).collect();
+        format!("{}: {}\n{options}", entry.name, entry.title)
+    };
     CONTROLLERS.iter().map(section).collect()
 }
+
+#[cfg(test)]
+mod tests;

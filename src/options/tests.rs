@@ -1,4 +1,3 @@
-use super::super::registry::{describe, factory, NAMES};
 use super::super::{Mechanisms, NewReno34Config, PetraConfig, PetraThesisConfig, WestwoodConfig};
 use super::*;
 
@@ -125,27 +124,4 @@ fn a_malformed_option_is_refused() {
 fn an_error_is_an_error() {
     let error: Box<dyn std::error::Error> = Box::new(thesis("alpha=2").unwrap_err());
     assert!(error.to_string().contains("got \"2\""));
-}
-
-#[test]
-fn every_name_has_a_recipe_that_knows_its_name() {
-    for name in NAMES {
-        assert_eq!(factory(name, "").unwrap().name(), name);
-    }
-    let error = factory("bbr", "").unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "controller: unknown name (got \"bbr\"); expected petra, petra-thesis, westwood, \
-         westwood-nr, newreno-34, highbrow"
-    );
-}
-
-#[test]
-fn the_description_names_every_controller_and_default() {
-    let text = describe();
-    for name in NAMES {
-        assert!(text.contains(&format!("{name}: ")), "{text}");
-    }
-    assert!(text.contains("default 0.9)"), "{text}");
-    assert!(text.contains("default westwood)"), "{text}");
 }
