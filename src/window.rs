@@ -139,7 +139,7 @@ impl Window {
         !ack.app_limited && !self.sent_before_recovery(ack.last_sent)
     }
 
-    /// Grows the window as NewReno does (RFC 9002, Sections 7.3.1 and 7.3.3).
+    /// Grows the window as NewReno does (RFC 9002, Section 7.3.1 and 7.3.3).
     pub(crate) fn grow(&mut self, acked: u64) {
         if self.in_slow_start() {
             self.set(self.bytes + acked as f64);

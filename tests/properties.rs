@@ -191,7 +191,7 @@ impl Transport {
         Some((taken.first()?.0, taken.last()?.0, bytes))
     }
 
-    /// RFC 9002 section 5.3.
+    /// RFC 9002, Section 5.3.
     fn measure(&mut self, latest: Duration) -> Rtt {
         let rtt = match self.rtt {
             None => Rtt {

@@ -40,7 +40,7 @@ pub struct Scenario {
     #[serde(default = "defaults::seed")]
     pub seed: u64,
     /// The servers' `max_datagram_size`: bytes of UDP payload, at least 1200
-    /// (RFC 9000 14.1).
+    /// (RFC 9000, Section 14.1).
     #[serde(default = "defaults::max_datagram_size")]
     pub max_datagram_size: usize,
     /// Treatment of the pacer's release times by the servers.

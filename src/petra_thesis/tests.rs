@@ -110,7 +110,7 @@ mod section_4_1_1 {
         estimate_9000(&mut controller);
         assert_eq!(controller.ssthresh(), None);
         controller.on_loss(&loss(130));
-        // RFC 9002 section 7.3.2
+        // RFC 9002, Section 7.3.2
         assert_eq!(controller.ssthresh(), Some(INITIAL / 2));
     }
 }

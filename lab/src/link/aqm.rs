@@ -108,7 +108,7 @@ impl Aqm {
 }
 
 impl Default for CoDel {
-    /// RFC 8289 section 4.4.
+    /// RFC 8289, Section 4.4.
     fn default() -> Self {
         CoDel {
             target: Duration::from_millis(5),

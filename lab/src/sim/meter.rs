@@ -65,7 +65,7 @@ impl Meter {
     pub(super) fn arrived(&mut self, delay: Nanos, bytes: usize) {
         let arrivals = &mut self.arrivals;
         if arrivals.count > 0 {
-            // RFC 3550 6.4.1: what the spacing has changed on the way.
+            // RFC 3550, Section 6.4.1: what the spacing has changed on the way.
             let change = delay.abs_diff(arrivals.last_delay) as f64;
             arrivals.jitter += (change - arrivals.jitter) / 16.0;
             arrivals.jitters += arrivals.jitter;

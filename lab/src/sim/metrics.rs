@@ -128,7 +128,7 @@ pub struct FlowReport {
     /// milliseconds, where any came.
     pub delay: Option<f64>,
     /// Jitter of the datagrams at the client in milliseconds: the estimate of
-    /// RFC 3550 6.4.1, mean over the arrivals, where there were two.
+    /// RFC 3550, Section 6.4.1, mean over the arrivals, where there were two.
     pub jitter: Option<f64>,
     /// The server's smoothed RTT over time, where it was measured.
     pub rtt: Option<Delays>,

@@ -158,7 +158,7 @@ struct Sender {
     expected: Mutex<Expected>,
     in_flight: u64,
     /// After persistent congestion, the largest window: it slow-starts to the one
-    /// that would be right (RFC 9002 section 7.6.2).
+    /// that would be right (RFC 9002, Section 7.6.2).
     recovering: Option<u64>,
     window: u64,
 }

@@ -1,4 +1,4 @@
-//! CoDel: RFC 8289, in the words of its section 5.
+//! CoDel: RFC 8289, in the words of its Section 5.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! FQ-CoDel: RFC 8290, in the words of its section 4.
+//! FQ-CoDel: RFC 8290, in the words of its Section 4.
 
 use std::collections::VecDeque;
 
