@@ -1,9 +1,8 @@
-//! An HTTP/3 client on quiche: downloads URLs, verifies them, takes the time.
+//! An HTTP/3 client on quiche: downloads URLs, verifies the bodies and measures the time.
 //!
-//! One thread, and one that writes qlogs; each server has a socket and a connection of its own, over which
-//! its downloads go one after the other, or several at a time. Congestion
-//! control is the business of who sends, so `--cc` matters little here: what a
-//! client sends is requests and acknowledgements.
+//! One thread does the work, and one writes qlogs. Each server has a socket and a connection of
+//! its own. Its downloads run one after the other, or several at a time. Congestion control is
+//! the sender's, so `--cc` matters little here: a client sends only requests and ACKs.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::Write;
@@ -30,7 +29,7 @@ use common::download::{Download, Report};
 use common::session::{Connector, Session};
 use common::{quic::Transport, udp};
 
-/// How long a server may take to stop what it is told to stop.
+/// Time within which a server must stop a transfer after a request to stop.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Downloads URLs over HTTP/3 and verifies what comes.
@@ -38,9 +37,9 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// Exits with 0 when everything came, or the time limit ended it; with 1 when
 /// a download failed; with 2 when the command line is not right.
 #[derive(Parser)]
-#[command(name = "http3-client", version, after_long_help = petra::catalogue::describe())]
+#[command(name = "http3-client", version, after_long_help = petra::registry::describe())]
 struct Args {
-    /// What to download: https://HOST[:PORT]/PATH
+    /// URLs to download: https://HOST[:PORT]/PATH
     #[arg(required = true, value_parser = parse_url)]
     urls: Vec<Url>,
 
@@ -74,7 +73,7 @@ struct Args {
     #[arg(long, conflicts_with = "ca")]
     insecure: bool,
 
-    /// How long a server may take to answer at all
+    /// Time within which a server must respond
     #[arg(long, value_name = "TIME", default_value = "10s",
           value_parser = humantime::parse_duration)]
     connect_timeout: Duration,
@@ -91,7 +90,7 @@ fn parse_url(text: &str) -> Result<Url, String> {
     }
 }
 
-/// What is printed in the end.
+/// Summary that is printed at the end.
 #[derive(Serialize)]
 struct Summary {
     urls: Vec<String>,
@@ -101,7 +100,7 @@ struct Summary {
     seconds: f64,
     /// Bits of bodies per second.
     goodput_bps: f64,
-    /// Whether everything came and is what the servers have.
+    /// True if every body arrived and passed its verification.
     complete: bool,
     /// From the first packet of a connection to the end of its handshake: the
     /// longest of all connections.
@@ -132,7 +131,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is to be downloaded. Two downloads into one file are an error.
+/// Returns the downloads. Two downloads into one file are an error.
 fn downloads(args: &Args) -> Result<Vec<Download>, String> {
     let mut paths = HashSet::new();
     let urls = (0..args.repeat).flat_map(|_| &args.urls);

@@ -1,10 +1,9 @@
 //! An HTTP/3 server on quiche: a folder's files, and `/bytes/<n>`.
 //!
-//! One thread (and one that writes qlogs), one socket, any number of connections: a datagram goes to the
-//! connection that its destination connection ID names, which then answers what
-//! was asked and sends what it may. All that the choice of a congestion
-//! controller takes is in `common/quic.rs`: `petra::register()`, and the
-//! controller's name in the configuration.
+//! One thread serves any number of connections on one socket, and one thread writes qlogs. A
+//! datagram goes to the connection of its destination connection ID, which then handles the
+//! requests and sends as much as it may. `common/quic.rs` selects the congestion controller:
+//! `petra::register()`, and the controller's name in the configuration.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -39,7 +38,7 @@ const READS: usize = 8;
 
 /// Serves the files of a folder and generated bodies (/bytes/<n>) over HTTP/3.
 #[derive(Parser)]
-#[command(name = "http3-server", version, after_long_help = petra::catalogue::describe())]
+#[command(name = "http3-server", version, after_long_help = petra::registry::describe())]
 struct Args {
     /// Address and UDP port to listen at
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433")]
@@ -57,11 +56,11 @@ struct Args {
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
 
-    /// Where certificates are made and kept when --cert is not given
+    /// Folder in which certificates are created and kept without --cert
     #[arg(long, value_name = "DIR", default_value = "certs")]
     cert_dir: PathBuf,
 
-    /// How long downloads may take to finish after SIGINT or SIGTERM
+    /// Time within which downloads must finish after SIGINT or SIGTERM
     #[arg(long, value_name = "TIME", default_value = "10s",
           value_parser = humantime::parse_duration)]
     grace: Duration,
@@ -96,7 +95,7 @@ struct Server {
     /// Derives our connection ID from the one that a client begins with, so
     /// that each of its first packets finds the same connection.
     ids: RandomState,
-    /// When to end at the latest, once a signal asked for the end.
+    /// Latest time to end, after a signal.
     deadline: Option<Instant>,
 }
 
@@ -236,9 +235,9 @@ struct Connection {
     quic: quiche::Connection<ByReference>,
     h3: Option<h3::Connection>,
     responses: HashMap<u64, Response>,
-    /// When it wants to be advanced next.
+    /// Time at which the connection is next to be advanced.
     due: Option<Instant>,
-    /// Whether it ends as soon as the responses that it owes are delivered.
+    /// True if the connection ends as soon as its pending responses are delivered.
     leaving: bool,
     /// The lowest stream ID above those of all requests so far.
     next_request: u64,

@@ -1,10 +1,10 @@
-//! ACK-rate estimators: how fast the path delivers, told from acknowledgments.
+//! ACK-rate estimators: the bandwidth of the path, measured from ACKs.
 //!
 //! ```text
-//!  ACK frames ─▶ AckRate: one Sample an instant ─▶ Filter ─▶ bytes per second
-//!                                                  ├ Smoothing (thesis, eq. 4.4)
-//!                                                  └ LowPass (TCP Westwood)
-//!  silence ───▶ AckRate: null samples, where they are wanted
+//!  ACK frames ─▶ AckRate: one Sample per instant ─▶ Filter ─▶ bytes per second
+//!                                                   ├ Smoothing (thesis, eq. 4.4)
+//!                                                   └ LowPass (TCP Westwood)
+//!  silence ───▶ AckRate: null samples, if enabled
 //! ```
 //!
 //! Rates are bytes per second.
@@ -13,17 +13,17 @@ use std::time::Duration;
 
 use super::controller::Time;
 
-/// `kGranularity` of RFC 9002 section 6.1.2: what timers tell apart. ACKs that come
-/// closer together than this, released by a link or read from a socket at one go,
-/// say nothing of the path's rate.
+/// `kGranularity`, the granularity of timers (RFC 9002, Section 6.1.2,
+/// <https://www.rfc-editor.org/rfc/rfc9002#section-6.1.2>). Gaps between ACKs that are
+/// shorter come from the link or the socket, and do not show the rate of the path.
 pub(crate) const GRANULARITY: Duration = Duration::from_millis(1);
 
-/// Bytes that were acknowledged in a stretch of time that is never empty.
+/// Bytes acknowledged in an interval that is never empty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
     /// Bytes acknowledged.
     pub(crate) bytes: u64,
-    /// How long that took, above zero.
+    /// The length of the interval, above zero.
     pub(crate) elapsed: Duration,
 }
 
@@ -41,22 +41,23 @@ impl Sample {
     }
 }
 
-/// Turns a series of samples into an estimate. A value is the state after some
-/// samples, so that the last one can be taken again when it grows.
+/// Turns a series of samples into an estimate. A value is the state after some samples. It is
+/// never changed in place, so the last sample can be taken again when more bytes arrive.
 pub(crate) trait Filter: Copy + Send + Sync {
-    /// The state after one more sample.
+    /// Returns the state after one more sample.
     fn next(self, sample: Sample) -> Self;
 
-    /// The state without any sample.
+    /// Returns the state without any sample.
     fn restarted(self) -> Self;
 
-    /// The estimate, once there has been a sample.
+    /// Returns the estimate, after at least one sample.
     fn rate(&self) -> Option<f64>;
 }
 
 /// Equation 4.4 of the thesis, `SEBW_k = (1 - alpha) EBW_k + alpha SEBW_{k-1}`.
-/// The first sample stands for itself: from zero, the estimate would take some
-/// twenty samples to come near the truth, and end slow start meanwhile.
+///
+/// The first sample is the first estimate. From zero, the estimate would need some twenty
+/// samples to approach the bandwidth, and would end slow start meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Smoothing {
     alpha: f64,
@@ -64,7 +65,7 @@ pub(crate) struct Smoothing {
 }
 
 impl Smoothing {
-    /// `alpha`: weight of the past, from 0 to below 1.
+    /// `alpha`: weight of the past, from 0 to less than 1.
     pub(crate) fn new(alpha: f64) -> Self {
         Self { alpha, rate: None }
     }
@@ -91,15 +92,15 @@ impl Filter for Smoothing {
     }
 }
 
-/// TCP Westwood's low-pass filter, discretised after Tustin:
+/// TCP Westwood's low-pass filter, discretised by the Tustin method:
 ///
 /// ```text
 /// b^_k = a_k b^_{k-1} + (1 - a_k) (b_k + b_{k-1}) / 2
 /// a_k  = (2 tau - d_k) / (2 tau + d_k),    d_k = t_k - t_{k-1}
 /// ```
 ///
-/// A gap above 2 tau would make `a_k` negative and the filter ring; it is held
-/// at zero instead, since such a sample spans all that the filter remembers.
+/// A gap above 2 tau would make `a_k` negative, and the filter would oscillate. `a_k` is
+/// limited to zero, as such a sample spans the whole memory of the filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LowPass {
     tau: Duration,
@@ -108,7 +109,7 @@ pub(crate) struct LowPass {
 }
 
 impl LowPass {
-    /// `tau`: one over the cut-off frequency, above zero.
+    /// `tau`: the time constant, one over the cut-off frequency; above zero.
     pub(crate) fn new(tau: Duration) -> Self {
         Self { tau, last: None }
     }
@@ -146,47 +147,43 @@ pub(crate) trait Estimator: Send + Sync {
     /// An ACK frame newly acknowledged `bytes`.
     fn on_ack(&mut self, now: Time, bytes: u64);
 
-    /// No ACK has come up to now. That says something only to those that take null
-    /// samples.
+    /// No ACK has arrived up to now. Only estimators with null samples use this.
     fn on_silence(&mut self, _now: Time) {}
 
-    /// A loss event: what was estimated before it no longer counts.
+    /// Restarts the estimate, at a loss event.
     fn restart(&mut self, now: Time);
 
-    /// The sample under way.
+    /// The rate of the sample in progress.
     fn sample(&self) -> Option<f64>;
 
     /// The estimate.
     fn rate(&self) -> Option<f64>;
 
-    /// Equation 4.5, `SEBW x MinRTT`: the window that carries the estimate, in
-    /// bytes.
+    /// The bandwidth-delay product in bytes: equation 4.5 of the thesis,
+    /// `SEBW x MinRTT`.
     fn window(&self, min_rtt: Duration) -> Option<f64> {
         self.rate().map(|rate| rate * min_rtt.as_secs_f64())
     }
 }
 
-/// As many null samples in a row as can change an estimate: with TCP Westwood's
-/// interval of half a tau, what was there before is then worth 0.6 to the power of
-/// this, 10^-15.
-const NULLS: u128 = 64;
+/// Null samples in a row after which more of them change nothing: at TCP Westwood's interval
+/// of half a tau, the previous estimate then has a weight of 0.6^64, or 10^-15.
+const MAX_NULL_SAMPLES: u128 = 64;
 
-/// One sample per instant at which ACK frames arrive. Frames of one instant add
-/// up: none of their bytes is lost, and none makes a sample over no time. The
-/// very first instant has no `t_{k-1}`, it only starts the clock.
+/// Takes one sample per instant at which ACK frames arrive. The bytes of several frames at one
+/// instant are added up, so that no sample has an interval of zero. The very first instant
+/// has no `t_{k-1}` and only starts the clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckRate<F> {
-    /// The state before the sample under way.
+    /// The state before the sample in progress.
     settled: F,
-    /// The least that a sample spans before the next begins; zero is every
-    /// instant.
-    span: Duration,
-    /// How long there may be no ACK before a null sample stands for it.
+    /// Minimum interval of a sample. With zero, each instant makes a sample.
+    min_interval: Duration,
+    /// Time without ACKs that counts as one null sample.
     silence: Option<Duration>,
-    /// When the last ACK came, or the last null sample ended.
+    /// The time of the last ACK, or the end of the last null sample.
     last: Option<Time>,
-    /// The sample that ends at `last`; another frame of that instant may still add
-    /// to it.
+    /// The sample that ends at `last`. Another frame of that instant may still add to it.
     open: Option<Sample>,
 }
 
@@ -194,32 +191,34 @@ impl<F: Filter> AckRate<F> {
     pub(crate) fn new(filter: F) -> Self {
         Self {
             settled: filter,
-            span: Duration::ZERO,
+            min_interval: Duration::ZERO,
             silence: None,
             last: None,
             open: None,
         }
     }
 
-    /// Samples that span at least this long.
-    pub(crate) fn spanning(self, span: Duration) -> Self {
-        Self { span, ..self }
+    /// Sets the minimum interval of a sample.
+    pub(crate) fn with_min_interval(self, min_interval: Duration) -> Self {
+        Self {
+            min_interval,
+            ..self
+        }
     }
 
-    /// Null samples: each time that there has been no ACK for so long, a sample of
-    /// no bytes. A low-pass filter that is fed only by ACKs would hold its estimate
-    /// through a silence, however long.
-    pub(crate) fn falling_silent(self, after: Duration) -> Self {
+    /// Enables null samples: a sample of zero bytes for each such time without an ACK. A
+    /// low-pass filter without them holds its estimate through any silence.
+    pub(crate) fn with_null_samples(self, after: Duration) -> Self {
         Self {
             silence: Some(after),
             ..self
         }
     }
 
-    /// Adds to the sample under way, or begins the next.
+    /// Adds to the sample in progress, or begins the next one.
     fn feed(&mut self, sample: Sample) {
         self.open = Some(match self.open {
-            Some(open) if open.elapsed < self.span => open.and(sample),
+            Some(open) if open.elapsed < self.min_interval => open.and(sample),
             _ => {
                 self.settled = self.current();
                 sample
@@ -227,9 +226,10 @@ impl<F: Filter> AckRate<F> {
         });
     }
 
-    /// The sample under way, once it spans enough to say something.
+    /// The sample in progress, if its interval is long enough.
     fn whole(&self) -> Option<Sample> {
-        self.open.filter(|sample| sample.elapsed >= self.span)
+        self.open
+            .filter(|sample| sample.elapsed >= self.min_interval)
     }
 
     fn current(&self) -> F {
@@ -262,13 +262,13 @@ impl<F: Filter> Estimator for AckRate<F> {
         let (Some(last), Some(after)) = (self.last, self.silence) else {
             return;
         };
-        // Nothing is known that could become less.
+        // Without an estimate there is nothing to lower.
         if self.rate().is_none() {
             return;
         }
-        // What is left of it, above zero, belongs to the next ACK.
+        // The rest of the silence, above zero, belongs to the next ACK.
         let silent = now.saturating_sub(last).as_nanos().saturating_sub(1) / after.as_nanos();
-        let nulls = silent.min(NULLS) as u32;
+        let nulls = silent.min(MAX_NULL_SAMPLES) as u32;
         for _ in 0..nulls {
             self.feed(Sample {
                 bytes: 0,
@@ -283,7 +283,7 @@ impl<F: Filter> Estimator for AckRate<F> {
 
     fn restart(&mut self, now: Time) {
         self.settled = self.settled.restarted();
-        // A sample that ends at this very instant belongs to what follows.
+        // A sample that ends at this very instant belongs to the new estimate.
         if self.last.is_some_and(|last| last < now) {
             self.open = None;
         }

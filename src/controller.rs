@@ -1,9 +1,11 @@
-//! The port between a transport and a congestion controller.
+//! The interface between a transport and a congestion controller.
 //!
-//! Events go in, a window and a pacing rate come out. A controller has no
-//! clock, no socket and no idea which stack it serves: every event carries the
-//! time at which it happened and what the transport knew then. Bytes are UDP
-//! payload bytes, as in RFC 9002 appendix B.2; rates are bytes per second.
+//! The transport reports events, and the controller returns a window and a pacing rate. A
+//! controller has no clock and no socket, and does not depend on the stack. Every event
+//! carries its time and the state of the transport at that time.
+//!
+//! Bytes are bytes of UDP payload (RFC 9002, Appendix B.2,
+//! <https://www.rfc-editor.org/rfc/rfc9002#appendix-B.2>); rates are bytes per second.
 //!
 //! ```text
 //!  transport ── Sent, Ack, Loss, Pto, ... ──▶ Controller
@@ -12,31 +14,30 @@
 
 use std::time::Duration;
 
-/// A point in time, as the distance from an origin that the transport chooses
-/// once for a connection. It never runs backwards.
+/// A point in time, as the distance from an origin that the transport chooses once per
+/// connection. It never decreases.
 pub type Time = Duration;
 
-/// The smallest window that RFC 9002 section 7.2 lets a controller set, in
-/// datagrams of the maximum size.
+/// The minimum window in datagrams of the maximum size (RFC 9002, Section 7.2).
 pub const MINIMUM_WINDOW_DATAGRAMS: u64 = 2;
 
-/// What a controller is born with.
+/// Initial parameters of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The largest UDP payload the path is believed to take, in bytes.
+    /// The maximum UDP payload that the path is assumed to carry, in bytes.
     pub max_datagram_size: u64,
-    /// The initial congestion window, in bytes (RFC 9002 section 7.2).
+    /// The initial congestion window, in bytes (RFC 9002, Section 7.2).
     pub initial_window: u64,
 }
 
 impl Settings {
-    /// `kMinimumWindow` of RFC 9002 section 7.2, in bytes.
+    /// `kMinimumWindow` in bytes (RFC 9002, Section 7.2).
     pub fn minimum_window(&self) -> u64 {
         MINIMUM_WINDOW_DATAGRAMS * self.max_datagram_size
     }
 }
 
-/// The round-trip estimator of RFC 9002 section 5, after at least one sample.
+/// The RTT estimator after at least one sample (RFC 9002, Section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rtt {
     /// The last sample (`latest_rtt`).
@@ -52,12 +53,12 @@ pub struct Rtt {
 /// A packet in flight was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// The time at which the transport gave it out.
+    /// The time at which the transport returned the packet to the application.
     pub now: Time,
-    /// The time at which it leaves: later than `now` where the application holds it
+    /// The send time of the packet: later than `now` if the application holds the packet
     /// for the pacer.
     pub time_sent: Time,
-    /// Its size in bytes.
+    /// The size of the packet in bytes.
     pub bytes: u64,
     /// Bytes in flight, this packet included.
     pub bytes_in_flight: u64,
@@ -66,90 +67,90 @@ pub struct Sent {
 /// An ACK frame newly acknowledged in-flight packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// When the frame was processed. Several frames may share an instant.
+    /// The time at which the frame was processed. Several frames may have the same time.
     pub now: Time,
     /// Newly acknowledged bytes in flight; above zero.
     pub bytes: u64,
-    /// When the packet among them that left first was sent.
+    /// Send time of the first of these packets.
     pub first_sent: Time,
-    /// When the packet among them that left last was sent.
+    /// Send time of the last of these packets.
     pub last_sent: Time,
-    /// When the newest packet left that the same frame newly acknowledged, in flight or
-    /// not, such as an ACK alone: a round-trip sample is of it.
+    /// Send time of the newest packet that the frame newly acknowledged, even one that was
+    /// not in flight. The RTT sample belongs to that packet.
     pub newest_sent: Time,
-    /// Bytes in flight once the acknowledged (and any lost) are taken off.
+    /// Bytes in flight without the acknowledged packets and any lost ones.
     pub bytes_in_flight: u64,
-    /// The round-trip estimator, this ACK's own sample included.
+    /// The RTT estimator, including this ACK's own sample.
     pub rtt: Rtt,
-    /// Whether the application, rather than window or pacer, held the sender
-    /// back when the last of these packets left.
+    /// True if the application, rather than the window or the pacer, limited the sender when
+    /// the last of these packets was sent.
     pub app_limited: bool,
 }
 
-/// In-flight packets were declared lost (RFC 9002 section 6.1).
+/// In-flight packets were declared lost (RFC 9002, Section 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// When they were declared lost.
+    /// The time at which the packets were declared lost.
     pub now: Time,
     /// Lost bytes.
     pub bytes: u64,
-    /// When the lost packet that left last was sent: it decides whether this
-    /// loss belongs to the recovery period under way.
+    /// Send time of the last of the lost packets. It decides if this loss belongs to the
+    /// present recovery period.
     pub last_sent: Time,
-    /// Bytes in flight once the lost are taken off.
+    /// Bytes in flight without the lost packets.
     pub bytes_in_flight: u64,
-    /// The round-trip estimator, if there has been a sample.
+    /// The RTT estimator, after at least one sample.
     pub rtt: Option<Rtt>,
 }
 
-/// A probe timeout expired (RFC 9002 section 6.2). The transport backs its
-/// timer off by itself; a controller cannot switch that off.
+/// A probe timeout (PTO) expired (RFC 9002, Section 6.2). The transport backs its timer off by
+/// itself, and a controller cannot switch that off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pto {
-    /// When it expired.
+    /// The time of expiry.
     pub now: Time,
-    /// Consecutive expiries without an acknowledgment: 1 for the first.
+    /// Consecutive expiries without an ACK: 1 for the first.
     pub count: u32,
     /// Bytes in flight. Nothing is declared lost by a PTO.
     pub bytes_in_flight: u64,
-    /// The round-trip estimator, if there has been a sample.
+    /// The RTT estimator, after at least one sample.
     pub rtt: Option<Rtt>,
 }
 
-/// Packets that had been declared lost were acknowledged after all.
+/// Packets that had been declared lost were acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpuriousLoss {
-    /// When that was learnt.
+    /// The time of the acknowledgment.
     pub now: Time,
-    /// How many packets.
+    /// The number of packets.
     pub packets: u64,
-    /// Whether every packet whose loss began the present recovery period has
-    /// proved to be not lost (RFC 9438 section 4.9).
+    /// True if all losses that began the present recovery period were spurious (RFC 9438,
+    /// Section 4.9, <https://www.rfc-editor.org/rfc/rfc9438#section-4.9>).
     pub whole_event: bool,
 }
 
-/// Packets that are to be sent again before anything says that they are lost.
+/// A request to retransmit packets before they are declared lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyProbes {
-    /// How long there has been no acknowledgment when that is to happen.
+    /// Time without an ACK after which to retransmit.
     pub after: Duration,
-    /// How many of the oldest outstanding packets, as far as the window has room.
+    /// Number of packets, oldest first, as far as the window permits.
     pub packets: u64,
 }
 
-/// Where a controller stands, in the words of RFC 9002 section 7.3.
+/// The phase of a controller (RFC 9002, Section 7.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// Window below ssthresh (7.3.1).
+    /// The window is below ssthresh (Section 7.3.1).
     SlowStart,
-    /// Recovery period (7.3.2).
+    /// A recovery period (Section 7.3.2).
     Recovery,
-    /// Window at or above ssthresh (7.3.3).
+    /// The window is at or above ssthresh (Section 7.3.3).
     CongestionAvoidance,
 }
 
 impl Phase {
-    /// The name that qlog uses.
+    /// The name in qlog.
     pub fn as_str(self) -> &'static str {
         match self {
             Phase::SlowStart => "slow_start",
@@ -159,23 +160,23 @@ impl Phase {
     }
 }
 
-/// Why the window last became smaller.
+/// Reason for the last reduction of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reduction {
-    /// A loss, taken for congestion.
+    /// A loss that counts as congestion.
     Loss,
-    /// A PTO, taken for congestion.
+    /// A PTO that counts as congestion.
     Pto,
-    /// Persistent congestion (RFC 9002 section 7.6.2).
+    /// Persistent congestion (RFC 9002, Section 7.6.2).
     PersistentCongestion,
-    /// A standing queue, without any loss.
+    /// A standing queue without any loss.
     Queue,
-    /// The path takes smaller datagrams than was believed.
+    /// A smaller maximum datagram size.
     Mtu,
 }
 
 impl Reduction {
-    /// The name that qlog uses.
+    /// The name in qlog.
     pub fn as_str(self) -> &'static str {
         match self {
             Reduction::Loss => "loss",
@@ -187,28 +188,28 @@ impl Reduction {
     }
 }
 
-/// What a controller shows of itself, for qlog and for tests.
+/// Metrics of a controller, for qlog and for tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Metrics {
     /// The last bandwidth sample, in bytes per second.
     pub bandwidth_sample: Option<u64>,
     /// The filtered bandwidth estimate, in bytes per second.
     pub bandwidth_estimate: Option<u64>,
-    /// Why the window last became smaller, and how often it has.
+    /// The reason for the last reduction.
     pub last_reduction: Option<Reduction>,
-    /// How often the window has been reduced.
+    /// The number of reductions.
     pub reductions: u64,
 }
 
 /// A congestion controller.
 ///
-/// Whatever the events, `window()` is at least
-/// [`MINIMUM_WINDOW_DATAGRAMS`] datagrams and `pacing_rate()` is above zero.
+/// After any events, `window()` is at least [`MINIMUM_WINDOW_DATAGRAMS`] datagrams and
+/// `pacing_rate()` is above zero.
 pub trait Controller: Send + Sync {
-    /// An in-flight packet left.
+    /// An in-flight packet was sent.
     fn on_sent(&mut self, _sent: &Sent) {}
 
-    /// Packets were acknowledged. Losses that the same ACK reveals come first.
+    /// Packets were acknowledged. Losses that the same ACK reveals are reported first.
     fn on_ack(&mut self, ack: &Ack);
 
     /// Packets were declared lost.
@@ -217,49 +218,46 @@ pub trait Controller: Send + Sync {
     /// A probe timeout expired.
     fn on_pto(&mut self, _pto: &Pto) {}
 
-    /// Persistent congestion was established; the window MUST go to the
-    /// minimum (RFC 9002 section 7.6.2). Comes after the `on_loss` it is part
-    /// of.
+    /// Persistent congestion was established. The window MUST be reduced to the minimum
+    /// (RFC 9002, Section 7.6.2). The `on_loss` of the same packets comes first.
     fn on_persistent_congestion(&mut self, now: Time);
 
-    /// Losses proved spurious.
+    /// Losses proved to be spurious.
     fn on_spurious_loss(&mut self, _spurious: &SpuriousLoss) {}
 
-    /// The path's maximum datagram size became this many bytes.
+    /// The path's maximum datagram size changed to this many bytes.
     fn on_max_datagram_size(&mut self, bytes: u64);
 
     /// The congestion window, in bytes.
     fn window(&self) -> u64;
 
-    /// The slow start threshold in bytes, once there is one.
+    /// The slow start threshold in bytes, if it has been set.
     fn ssthresh(&self) -> Option<u64>;
 
-    /// Bytes per second at which packets may leave. `None`: as fast as the
-    /// window allows.
+    /// The pacing rate in bytes per second. `None` disables pacing.
     fn pacing_rate(&self) -> Option<u64>;
 
-    /// The packet threshold for loss detection (RFC 9002 section 6.1.1) that
-    /// this controller would have, given the round-trip estimator and the
-    /// present PTO period without backoff. `None`: the transport's own. The
-    /// transport never lowers a threshold that observed reordering raised.
+    /// The packet threshold for loss detection (RFC 9002, Section 6.1.1), given the RTT
+    /// estimator and the present PTO period without backoff. `None` selects the transport's
+    /// own. The transport never lowers a threshold that was raised for reordering.
     fn packet_threshold(&self, _rtt: &Rtt, _pto: Duration) -> Option<u64> {
         None
     }
 
-    /// What to send again, ahead of the PTO, when nothing is acknowledged for a
-    /// while, given the round-trip estimator, the present PTO period without
-    /// backoff and the number of packets outstanding. `None`: nothing.
+    /// Packets to retransmit ahead of the PTO if no ACK arrives, given the RTT estimator, the
+    /// present PTO period without backoff and the number of packets outstanding. `None`
+    /// retransmits nothing.
     ///
-    /// The window and the pacing rate hold for it, unlike for the probes of a PTO;
-    /// it waits twice as long each time that it was in vain, and once a PTO has
-    /// expired, until the next acknowledgment.
+    /// Unlike the probes of a PTO, early probes respect the window and the pacing rate. The
+    /// transport doubles the time after each attempt without an ACK. After a PTO it sends
+    /// no early probes until the next ACK.
     fn early_probes(&self, _rtt: &Rtt, _pto: Duration, _outstanding: u64) -> Option<EarlyProbes> {
         None
     }
 
-    /// The phase at this time.
-    fn phase(&self, now: Time) -> Phase;
+    /// The phase after the last event.
+    fn phase(&self) -> Phase;
 
-    /// What it shows of itself.
+    /// The present metrics.
     fn metrics(&self) -> Metrics;
 }

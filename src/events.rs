@@ -1,5 +1,5 @@
-//! Events for the tests of controllers, with what a test does not care about
-//! filled in: datagrams of 1200 bytes, a path with a minimum RTT of 90 ms.
+//! Events for the tests of controllers, with defaults: datagrams of 1200 bytes, and a path
+//! with a minimum RTT of 90 ms.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::controller::{Ack, Loss, Pto, Rtt, Settings};
 
 pub(crate) const DATAGRAM: u64 = 1_200;
 
-/// Ten datagrams, the initial window of RFC 9002 section 7.2.
+/// The initial window: ten datagrams (RFC 9002, Section 7.2).
 pub(crate) const INITIAL: u64 = 10 * DATAGRAM;
 
 pub(crate) const MIN_RTT: Duration = ms(90);
@@ -23,7 +23,7 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-/// Round trips of `latest` milliseconds where `smoothed` is usual.
+/// An RTT estimator with this latest sample and smoothed RTT, in milliseconds.
 pub(crate) fn rtt(latest: u64, smoothed: u64) -> Rtt {
     Rtt {
         latest: ms(latest),

@@ -1,36 +1,35 @@
 //! `highbrow`: Highbrow TCP over NewReno, in QUIC's units.
 //!
-//! NewReno, except that it does not wait for a timeout: when there has been no ACK
-//! for the time T1 ("fastest retransmission"), it sends the oldest outstanding
-//! packets again, the larger a part of them the steadier the last ten round trips
-//! were. What that does not do to the window: nothing.
+//! NewReno, except that it does not wait for a timeout ("fastest retransmission"). After the
+//! time T1 without an ACK, it retransmits the oldest outstanding packets. Their share grows
+//! with the stability of the last ten RTTs. The window does not change.
 //!
 //! ```text
 //!  T1 = alpha RTO, at least RTT / 2 and at most 3 RTT / 2
-//!  part = 1 - standard deviation / mean of the last ten RTTs
+//!  share = 1 - standard deviation / mean of the last ten RTTs
 //! ```
 //!
-//! Where QUIC bends the rule is in `docs/papers.md`.
+//! `docs/papers.md` lists the deviations that QUIC demands.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::catalogue::Recipe;
 use super::controller::{Ack, Controller, EarlyProbes, Rtt, Settings};
 use super::newreno::{NewReno, Variant};
 use super::options::{Entry, Gain, Options, Part, Seconds};
 use super::pacing;
+use super::registry::Factory;
 
-/// What `highbrow` can be told.
+/// Configuration of `highbrow`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HighbrowConfig {
-    /// T1 over the retransmission timeout; the paper has 1/5.
+    /// T1 as a share of the retransmission timeout; 1/5 in the paper.
     pub alpha: Part,
-    /// The least timeout that T1 is a part of, in seconds. A TCP timeout was at
-    /// least 1 s (RFC 6298 section 2.4); a PTO is close to a round trip, and a
-    /// fifth of that would always be less than half an RTT.
+    /// Minimum timeout that T1 is a share of, in seconds. TCP's is 1 s (RFC 6298,
+    /// Section 2.4, <https://www.rfc-editor.org/rfc/rfc6298#section-2>). A PTO is close to
+    /// one RTT, so a fifth of a PTO would always be less than half an RTT.
     pub timeout_floor: Seconds,
-    /// Pacing rate over `cwnd / smoothed_rtt`; 1.25 in RFC 9002 section 7.7.
+    /// Pacing rate over `cwnd / smoothed_rtt`; 1.25 in RFC 9002, Section 7.7.
     pub pacing_gain: Gain,
 }
 
@@ -49,22 +48,22 @@ impl Options for HighbrowConfig {
 
     fn entries(&mut self) -> Vec<Entry<'_>> {
         vec![
-            Entry {
-                key: "alpha",
-                help: "fastest-retransmission timer over the timeout",
-                value: &mut self.alpha,
-            },
-            Entry {
-                key: "timeout_floor",
-                help: "least timeout that this is a part of, in seconds",
-                value: &mut self.timeout_floor,
-            },
+            Entry::new(
+                "alpha",
+                "timer of fastest retransmission, as a share of the timeout",
+                &mut self.alpha,
+            ),
+            Entry::new(
+                "timeout_floor",
+                "minimum timeout that alpha is a share of, in seconds",
+                &mut self.timeout_floor,
+            ),
             pacing::entry(&mut self.pacing_gain),
         ]
     }
 }
 
-impl Recipe for HighbrowConfig {
+impl Factory for HighbrowConfig {
     fn name(&self) -> &'static str {
         Self::NAME
     }
@@ -73,25 +72,25 @@ impl Recipe for HighbrowConfig {
         let highbrow = Highbrow {
             alpha: self.alpha.get(),
             timeout_floor: self.timeout_floor.duration(),
-            round_trips: VecDeque::with_capacity(ROUND_TRIPS),
+            rtts: VecDeque::with_capacity(RTT_SAMPLES),
         };
         Box::new(NewReno::new(highbrow, self.pacing_gain, settings))
     }
 }
 
-/// How many RTTs the instability is measured on (section 4.1, step 1).
-const ROUND_TRIPS: usize = 10;
+/// RTTs over which the stability is measured (Section 4.1, step 1).
+const RTT_SAMPLES: usize = 10;
 
-/// NewReno with the fastest retransmission phase.
+/// The variant with fastest retransmission.
 struct Highbrow {
     alpha: f64,
     timeout_floor: Duration,
-    /// The last RTTs in seconds, the oldest first.
-    round_trips: VecDeque<f64>,
+    /// The last RTTs in seconds, oldest first.
+    rtts: VecDeque<f64>,
 }
 
 impl Highbrow {
-    /// Section 3: the three-way rule for T1.
+    /// Returns T1 by the three-way rule of Section 3.
     fn timer(&self, rtt: Duration, timeout: Duration) -> Duration {
         let timeout = timeout.max(self.timeout_floor).as_secs_f64() * self.alpha;
         let rtt = rtt.as_secs_f64();
@@ -99,15 +98,15 @@ impl Highbrow {
         Duration::try_from_secs_f64(timer).unwrap_or(Duration::MAX)
     }
 
-    /// Section 4.1, steps 1 to 6: `100 - RSD` as a part of one; zero where the
-    /// deviation is as large as the mean. The variance is that of these ten, not an
-    /// estimate from them; the paper does not say.
-    fn part(&self) -> f64 {
-        let count = self.round_trips.len() as f64;
-        let mean = self.round_trips.iter().sum::<f64>() / count;
-        let squares = self.round_trips.iter().map(|rtt| (rtt - mean).powi(2));
+    /// Returns the share of packets to retransmit, `100 - RSD` as a share of one (Section
+    /// 4.1, steps 1 to 6). It is zero if the deviation is at least the mean. The variance is
+    /// that of the population; the paper does not define it.
+    fn share(&self) -> f64 {
+        let count = self.rtts.len() as f64;
+        let mean = self.rtts.iter().sum::<f64>() / count;
+        let squares = self.rtts.iter().map(|rtt| (rtt - mean).powi(2));
         let deviation = (squares.sum::<f64>() / count).sqrt();
-        // No RTT yet, or all of them zero: nothing is known.
+        // Without an RTT above zero this is NaN, and the share zero.
         let relative = deviation / mean;
         (1.0 - relative).max(0.0)
     }
@@ -115,15 +114,15 @@ impl Highbrow {
 
 impl Variant for Highbrow {
     fn on_ack(&mut self, ack: &Ack) {
-        if self.round_trips.len() == ROUND_TRIPS {
-            self.round_trips.pop_front();
+        if self.rtts.len() == RTT_SAMPLES {
+            self.rtts.pop_front();
         }
-        self.round_trips.push_back(ack.rtt.latest.as_secs_f64());
+        self.rtts.push_back(ack.rtt.latest.as_secs_f64());
     }
 
     fn early_probes(&self, rtt: &Rtt, pto: Duration, outstanding: u64) -> Option<EarlyProbes> {
         // Step 7: "Do round off when needed."
-        let packets = (outstanding as f64 * self.part()).round() as u64;
+        let packets = (outstanding as f64 * self.share()).round() as u64;
         (packets > 0).then(|| EarlyProbes {
             after: self.timer(rtt.smoothed, pto),
             packets,

@@ -1,26 +1,26 @@
 //! PETRA and its relatives: congestion controllers for QUIC.
 //!
-//! PETRA was made for TCP over radio links, where packets are lost without any
-//! congestion: it takes the rate at which acknowledgments arrive for the
-//! bandwidth, aims at that times the minimum RTT, and reduces its window only when
-//! the round trips confirm that the path is congested. This crate has it for QUIC,
-//! and a plugin that adds it to [quiche](https://docs.rs/quiche).
+//! PETRA was designed for TCP over radio links, which lose packets without congestion. It
+//! estimates the bandwidth from the rate of acknowledgments and aims at a window of bandwidth
+//! times minimum RTT. A loss or a timeout reduces the window only if bandwidth and RTT confirm
+//! congestion. This crate implements PETRA for QUIC, as a plugin for
+//! [quiche](https://docs.rs/quiche).
 //!
-//! | name           | what it is                                                        |
-//! |----------------|-------------------------------------------------------------------|
-//! | `petra`        | PETRA made robust for QUIC: the one to deploy                     |
-//! | `petra-thesis` | PETRA as its thesis has it, to reproduce the thesis's tables with |
-//! | `westwood`     | TCP Westwood, which PETRA builds on                               |
-//! | `westwood-nr`  | TCP WestwoodNR: its estimate falls when no ACKs come              |
-//! | `newreno-34`   | NewReno that triples, adds four and keeps three quarters          |
-//! | `highbrow`     | Highbrow TCP: NewReno that sends again before a timeout           |
+//! | name           | controller                                                            |
+//! |----------------|-----------------------------------------------------------------------|
+//! | `petra`        | PETRA made robust for QUIC, for deployment                            |
+//! | `petra-thesis` | PETRA as its thesis defines it, to reproduce the thesis's tables      |
+//! | `westwood`     | TCP Westwood, the base of PETRA                                       |
+//! | `westwood-nr`  | TCP WestwoodNR: its estimate falls when no ACKs arrive                |
+//! | `newreno-34`   | NewReno with triple slow start, additive increase 4 and beta 0.75     |
+//! | `highbrow`     | Highbrow TCP: NewReno that retransmits before a timeout               |
 //!
-//! A controller is pure: [events](controller) go in, a window and a pacing rate
-//! come out. It knows no clock, no socket and no stack.
+//! A controller is pure: it takes [events](controller) and returns a window and a pacing rate.
+//! It has no clock and no socket, and does not depend on the stack.
 //!
 //! ```text
-//!                       catalogue: a name and options
-//!                                  │ recipe
+//!                       registry: name and options
+//!                                  │ factory
 //!                                  ▼
 //!  quiche ──▶ adapter ──▶ controller::Controller ──▶ petra, petra_thesis,
 //!                                   │                newreno: westwood, westwood_nr,
@@ -34,11 +34,11 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use petra::catalogue::recipe;
 //! use petra::controller::{Ack, Rtt, Settings};
+//! use petra::registry::factory;
 //!
-//! let recipe = recipe("petra", "faster_start=off,pacing_gain=1.25").unwrap();
-//! let mut controller = recipe.build(Settings {
+//! let factory = factory("petra", "faster_start=off,pacing_gain=1.25").unwrap();
+//! let mut controller = factory.build(Settings {
 //!     max_datagram_size: 1_200,
 //!     initial_window: 12_000,
 //! });
@@ -61,11 +61,10 @@
 //! assert_eq!(controller.window(), 13_200);
 //! ```
 //!
-//! The five mechanisms, each a [switch](Mechanisms) of its own, and how they map to
-//! QUIC line by line, are in `docs/pseudocode.md`.
+//! Each of the five mechanisms has a [switch](Mechanisms). `docs/pseudocode.md` maps them to
+//! QUIC line by line.
 
 mod bandwidth;
-pub mod catalogue;
 pub mod controller;
 #[cfg(test)]
 mod events;
@@ -77,6 +76,7 @@ mod options;
 mod pacing;
 mod petra;
 mod petra_thesis;
+pub mod registry;
 mod westwood;
 mod westwood_nr;
 mod window;

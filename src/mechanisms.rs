@@ -1,15 +1,15 @@
-//! The five mechanisms of PETRA, each a switch of its own.
+//! The five mechanisms of PETRA. Each has a switch.
 
 use std::time::Duration;
 
 use super::options::Entry;
 
-/// Which mechanisms are on.
+/// Switches of the mechanisms, by section of the thesis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mechanisms {
     /// Section 4.1.1: ssthresh from the ACK rate.
     pub initial_ssthresh: bool,
-    /// Section 4.1.2: slow start by the use of the path.
+    /// Section 4.1.2: slow-start growth scales with the unused bandwidth.
     pub faster_start: bool,
     /// Section 4.2.2: retransmission before the third duplicate ACK.
     pub faster_retransmission: bool,
@@ -23,7 +23,7 @@ impl Mechanisms {
     /// All five.
     pub const ALL: Self = Self::every(true);
 
-    /// None of them.
+    /// None of the five.
     pub const NONE: Self = Self::every(false);
 
     const fn every(on: bool) -> Self {
@@ -36,34 +36,34 @@ impl Mechanisms {
         }
     }
 
-    /// Their place in a table of options.
+    /// The options that set the switches.
     pub(crate) fn entries(&mut self) -> [Entry<'_>; 5] {
         [
-            Entry {
-                key: "initial_ssthresh",
-                help: "ssthresh from the ACK rate (4.1.1)",
-                value: &mut self.initial_ssthresh,
-            },
-            Entry {
-                key: "faster_start",
-                help: "slow start by the use of the path (4.1.2)",
-                value: &mut self.faster_start,
-            },
-            Entry {
-                key: "faster_retransmission",
-                help: "lower packet threshold on long paths (4.2.2)",
-                value: &mut self.faster_retransmission,
-            },
-            Entry {
-                key: "best_recovery",
-                help: "losses reduce only under congestion (4.2.3)",
-                value: &mut self.best_recovery,
-            },
-            Entry {
-                key: "timeout_reaction",
-                help: "timeouts reduce only under congestion (4.3.3)",
-                value: &mut self.timeout_reaction,
-            },
+            Entry::new(
+                "initial_ssthresh",
+                "set ssthresh from the ACK rate (4.1.1)",
+                &mut self.initial_ssthresh,
+            ),
+            Entry::new(
+                "faster_start",
+                "scale slow-start growth to path utilization (4.1.2)",
+                &mut self.faster_start,
+            ),
+            Entry::new(
+                "faster_retransmission",
+                "lower the packet threshold on long paths (4.2.2)",
+                &mut self.faster_retransmission,
+            ),
+            Entry::new(
+                "best_recovery",
+                "reduce after a loss only under congestion (4.2.3)",
+                &mut self.best_recovery,
+            ),
+            Entry::new(
+                "timeout_reaction",
+                "reduce after a timeout only under congestion (4.3.3)",
+                &mut self.timeout_reaction,
+            ),
         ]
     }
 }
@@ -74,9 +74,9 @@ impl Default for Mechanisms {
     }
 }
 
-/// Section 4.2.2: the smallest count of duplicate ACKs for which
-/// `LastRTT x (4 - count) > Timeout`. The left side shrinks as the count grows, so that the first
-/// duplicate ACK decides: the threshold is 1, or the transport's own.
+/// Returns the packet threshold of Section 4.2.2: the smallest count of duplicate ACKs for which
+/// `LastRTT x (4 - count) > Timeout`. The left side shrinks as the count grows, so the first
+/// duplicate ACK decides: the threshold is 1, or `None` for the transport's own.
 pub(crate) fn faster_retransmission(last_rtt: Duration, timeout: Duration) -> Option<u64> {
     (1..3)
         .find(|count| last_rtt.saturating_mul(4 - count) > timeout)

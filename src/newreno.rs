@@ -1,12 +1,12 @@
-//! NewReno in QUIC's units, and the places where its relatives differ from it.
+//! NewReno in QUIC's units, and the decisions that its variants make differently.
 //!
-//! When a window is reduced, how often, and what a timeout leaves is the same for
-//! all of them; each says for itself what ssthresh becomes and how it grows.
+//! All variants share the times of reductions, their number and the window after a timeout.
+//! Each variant defines its growth and its ssthresh.
 //!
 //! ```text
 //!  Ack, Loss, Pto ──▶ NewReno<V> ──▶ window, pacing rate
 //!                         │ V: Variant
-//!                         └─▶ Westwood, Modified, Highbrow
+//!                         └─▶ Westwood, NewReno34, Highbrow
 //! ```
 
 use std::time::Duration;
@@ -18,31 +18,31 @@ use super::options::Gain;
 use super::pacing;
 use super::window::Window;
 
-/// What tells a path that is congested.
+/// A signal of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum Signal {
     /// Three duplicate ACKs: packets were declared lost.
     Loss,
     /// A coarse timeout: the PTO.
     Timeout,
 }
 
-/// What a relative of NewReno does its own way.
+/// The decisions of a variant; by default those of NewReno.
 pub(crate) trait Variant: Send + Sync {
-    /// Something was acknowledged. The window has not grown yet.
+    /// Packets were acknowledged. The window has not grown yet.
     fn on_ack(&mut self, _ack: &Ack) {}
 
-    /// Growth of the window for these acknowledged bytes.
+    /// Grows the window for these acknowledged bytes.
     fn grow(&self, window: &mut Window, acked: u64) {
         window.grow(acked);
     }
 
-    /// ssthresh after this sign of congestion at this time, in bytes.
-    fn ssthresh(&mut self, window: &Window, _sign: Sign, _now: Time, _rtt: Option<Rtt>) -> f64 {
+    /// Returns ssthresh after a congestion signal, in bytes.
+    fn ssthresh(&mut self, window: &Window, _signal: Signal, _now: Time, _rtt: Option<Rtt>) -> f64 {
         window.half()
     }
 
-    /// The last bandwidth sample and the estimate, in bytes per second.
+    /// Returns the last bandwidth sample and the estimate, in bytes per second.
     fn bandwidth(&self) -> [Option<f64>; 2] {
         [None, None]
     }
@@ -53,7 +53,7 @@ pub(crate) trait Variant: Send + Sync {
     }
 }
 
-/// NewReno, but for what a variant says.
+/// NewReno with the decisions of a variant.
 pub(crate) struct NewReno<V> {
     window: Window,
     rtt: Option<Rtt>,
@@ -71,8 +71,8 @@ impl<V: Variant> NewReno<V> {
         }
     }
 
-    fn set_ssthresh(&mut self, sign: Sign, now: Time, rtt: Option<Rtt>) -> f64 {
-        let ssthresh = self.variant.ssthresh(&self.window, sign, now, rtt);
+    fn set_ssthresh(&mut self, signal: Signal, now: Time, rtt: Option<Rtt>) -> f64 {
+        let ssthresh = self.variant.ssthresh(&self.window, signal, now, rtt);
         self.window.set_ssthresh(ssthresh);
         ssthresh
     }
@@ -88,21 +88,22 @@ impl<V: Variant> Controller for NewReno<V> {
         }
     }
 
-    /// Three duplicate ACKs: `if (cwin > ssthresh) cwin = ssthresh`.
+    /// TCP's response to three duplicate ACKs: `if (cwin > ssthresh) cwin = ssthresh`.
     fn on_loss(&mut self, loss: &Loss) {
-        if self.window.answered(loss.last_sent) {
+        if self.window.sent_before_recovery(loss.last_sent) {
             return;
         }
-        let ssthresh = self.set_ssthresh(Sign::Loss, loss.now, loss.rtt);
+        let ssthresh = self.set_ssthresh(Signal::Loss, loss.now, loss.rtt);
         self.window.reduce_to(ssthresh, Reduction::Loss);
         self.window.enter_recovery(loss.now);
     }
 
-    /// Coarse timeout: `cwin = 1`, here the minimum window. An expiry that repeats
-    /// leaves ssthresh (RFC 5681 section 3.1).
+    /// TCP's response to a coarse timeout: `cwin = 1`, here the minimum window. Consecutive
+    /// timeouts set ssthresh only once (RFC 5681, Section 3.1,
+    /// <https://www.rfc-editor.org/rfc/rfc5681#section-3.1>).
     fn on_pto(&mut self, pto: &Pto) {
         if pto.count == 1 {
-            self.set_ssthresh(Sign::Timeout, pto.now, pto.rtt);
+            self.set_ssthresh(Signal::Timeout, pto.now, pto.rtt);
         }
         self.window.reduce_to(self.window.minimum(), Reduction::Pto);
         self.window.enter_recovery(pto.now);
@@ -132,7 +133,7 @@ impl<V: Variant> Controller for NewReno<V> {
         self.variant.early_probes(rtt, pto, outstanding)
     }
 
-    fn phase(&self, _now: Time) -> Phase {
+    fn phase(&self) -> Phase {
         self.window.phase()
     }
 

@@ -1,5 +1,5 @@
-//! Options of the controllers: values that cannot be out of range, and the
-//! option string, such as `alpha=0.8,faster_start=off`.
+//! Options of the controllers: values that are always in range, and the option string, such
+//! as `alpha=0.8,faster_start=off`.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,28 +8,31 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Bounded<const MIN: u32, const MAX: u32>(f64);
 
-/// Weight of the past in equation 4.4: from 0 (the last sample alone) to 0.999.
+/// Weight of the past in an average: from 0 (only the last sample counts) to 0.999.
 pub type Alpha = Bounded<0, 999>;
 
-/// Pacing rate over `cwnd / smoothed_rtt` (RFC 9002 section 7.7): 1 to 4.
+/// Pacing rate over `cwnd / smoothed_rtt` (RFC 9002, Section 7.7,
+/// <https://www.rfc-editor.org/rfc/rfc9002#section-7.7>): 1 to 4.
 pub type Gain = Bounded<1_000, 4_000>;
 
-/// A part of something: 0.01 to 0.99.
+/// A share of a whole: 0.01 to 0.99.
 pub type Part = Bounded<10, 990>;
 
 /// Seconds: 0.01 to 60.
 pub type Seconds = Bounded<10, 60_000>;
 
 impl<const MIN: u32, const MAX: u32> Bounded<MIN, MAX> {
-    /// The smallest value there is.
+    /// The smallest value.
     pub const MIN: f64 = MIN as f64 / 1e3;
 
-    /// The largest value there is.
+    /// The largest value.
     pub const MAX: f64 = MAX as f64 / 1e3;
 
+    /// Checks `value` against the range.
+    ///
     /// # Errors
     ///
-    /// When `value` is not a number from [`Self::MIN`] to [`Self::MAX`].
+    /// A `value` that is not a number from [`Self::MIN`] to [`Self::MAX`].
     pub fn new(value: f64) -> Result<Self, OutOfRange> {
         if (Self::MIN..=Self::MAX).contains(&value) {
             Ok(Self(value))
@@ -41,7 +44,7 @@ impl<const MIN: u32, const MAX: u32> Bounded<MIN, MAX> {
         }
     }
 
-    /// A constant of the source, in thousandths.
+    /// A constant, in thousandths. It is checked at compile time.
     pub(crate) const fn thousandths(value: u32) -> Self {
         assert!(MIN <= value && value <= MAX);
         Self(value as f64 / 1e3)
@@ -59,22 +62,28 @@ impl Seconds {
     }
 }
 
-/// A number was refused; shows what is accepted.
+/// The error of a number outside of its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutOfRange {
     min: f64,
     max: f64,
 }
 
+impl OutOfRange {
+    fn expected(&self) -> String {
+        format!("a number from {} to {}", self.min, self.max)
+    }
+}
+
 impl fmt::Display for OutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a number from {} to {}", self.min, self.max)
+        write!(f, "out of range; expected {}", self.expected())
     }
 }
 
 impl std::error::Error for OutOfRange {}
 
-/// What is wrong with a controller's name or its options.
+/// The error of a controller's name or options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionError {
     /// There is no such controller.
@@ -84,16 +93,16 @@ pub enum OptionError {
         /// The names there are.
         known: Vec<&'static str>,
     },
-    /// The controller has no such option.
+    /// No option of the controller has this name.
     UnknownKey {
         /// The controller.
         controller: &'static str,
         /// The key that was given.
         key: String,
-        /// The keys there are.
+        /// The keys of all options.
         known: Vec<&'static str>,
     },
-    /// The option does not take this value.
+    /// The value is invalid for the option.
     BadValue {
         /// The controller.
         controller: &'static str,
@@ -101,11 +110,11 @@ pub enum OptionError {
         key: &'static str,
         /// The value that was given.
         value: String,
-        /// What it takes.
+        /// The accepted values.
         accepted: String,
     },
-    /// The option stands twice.
-    Repeated {
+    /// The option is given twice.
+    Duplicate {
         /// The controller.
         controller: &'static str,
         /// The option.
@@ -115,7 +124,7 @@ pub enum OptionError {
     Malformed {
         /// The controller.
         controller: &'static str,
-        /// What stood between the commas.
+        /// The text between two commas.
         text: String,
     },
 }
@@ -125,7 +134,7 @@ impl fmt::Display for OptionError {
         match self {
             Self::UnknownController { name, known } => write!(
                 f,
-                "no controller is called {name:?}; there are {}",
+                "controller: unknown name (got {name:?}); expected {}",
                 known.join(", ")
             ),
             Self::UnknownKey {
@@ -134,7 +143,7 @@ impl fmt::Display for OptionError {
                 known,
             } => write!(
                 f,
-                "{controller} has no option {key:?}; it has {}",
+                "{controller}: unknown option (got {key:?}); expected {}",
                 known.join(", ")
             ),
             Self::BadValue {
@@ -142,14 +151,17 @@ impl fmt::Display for OptionError {
                 key,
                 value,
                 accepted,
-            } => write!(f, "{controller}: {key} takes {accepted}, not {value:?}"),
-            Self::Repeated { controller, key } => {
-                write!(f, "{controller}: {key} is given twice")
+            } => write!(
+                f,
+                "{controller}: {key}: invalid value (got {value:?}); expected {accepted}"
+            ),
+            Self::Duplicate { controller, key } => {
+                write!(f, "{controller}: {key}: duplicate option")
             }
             Self::Malformed { controller, text } => write!(
                 f,
-                "{controller}: {text:?} is not an option; options are \
-                 key=value, separated by commas"
+                "{controller}: malformed option (got {text:?}); \
+                 expected key=value, separated by commas"
             ),
         }
     }
@@ -159,13 +171,13 @@ impl std::error::Error for OptionError {}
 
 /// A value that an option string can set.
 pub(crate) trait OptionValue {
-    /// Takes the value, or leaves the old one and says no.
+    /// Sets the value and returns true, or keeps the old value and returns false.
     fn set(&mut self, text: &str) -> bool;
 
-    /// What `set` takes.
+    /// Describes the texts that `set` accepts.
     fn accepted(&self) -> String;
 
-    /// The present value, as `set` would take it.
+    /// The present value, in the form that `set` accepts.
     fn show(&self) -> String;
 }
 
@@ -196,7 +208,7 @@ impl<const MIN: u32, const MAX: u32> OptionValue for Bounded<MIN, MAX> {
 
     fn accepted(&self) -> String {
         let (min, max) = (Self::MIN, Self::MAX);
-        OutOfRange { min, max }.to_string()
+        OutOfRange { min, max }.expected()
     }
 
     fn show(&self) -> String {
@@ -204,15 +216,43 @@ impl<const MIN: u32, const MAX: u32> OptionValue for Bounded<MIN, MAX> {
     }
 }
 
-/// One option of a config.
+/// One option of a configuration.
 pub(crate) struct Entry<'a> {
-    pub(crate) key: &'static str,
-    pub(crate) help: &'static str,
-    pub(crate) value: &'a mut dyn OptionValue,
+    key: &'static str,
+    former_key: Option<&'static str>,
+    help: &'static str,
+    value: &'a mut dyn OptionValue,
 }
 
-/// A controller's config as a table of options. The table is all that parsing,
-/// errors and help need.
+impl<'a> Entry<'a> {
+    pub(crate) fn new(
+        key: &'static str,
+        help: &'static str,
+        value: &'a mut dyn OptionValue,
+    ) -> Self {
+        Self {
+            key,
+            former_key: None,
+            help,
+            value,
+        }
+    }
+
+    /// Accepts the option's former key as well, for one release.
+    pub(crate) fn formerly(self, key: &'static str) -> Self {
+        Self {
+            former_key: Some(key),
+            ..self
+        }
+    }
+
+    fn is_called(&self, key: &str) -> bool {
+        self.key == key || self.former_key == Some(key)
+    }
+}
+
+/// A controller's configuration as a table of options, from which parsing, errors and help
+/// derive.
 pub(crate) trait Options: Default {
     /// The controller's name.
     const NAME: &'static str;
@@ -221,7 +261,7 @@ pub(crate) trait Options: Default {
     fn entries(&mut self) -> Vec<Entry<'_>>;
 }
 
-/// Reads `key=value,key=value`; nothing at all means the defaults.
+/// Parses `key=value,key=value`. An empty text selects the defaults.
 pub(crate) fn parse<C: Options>(text: &str) -> Result<C, OptionError> {
     let controller = C::NAME;
     let mut config = C::default();
@@ -238,7 +278,7 @@ pub(crate) fn parse<C: Options>(text: &str) -> Result<C, OptionError> {
                 return Err(OptionError::Malformed { controller, text });
             }
         };
-        let Some(entry) = entries.iter_mut().find(|entry| entry.key == key) else {
+        let Some(entry) = entries.iter_mut().find(|entry| entry.is_called(key)) else {
             return Err(OptionError::UnknownKey {
                 controller,
                 key: key.into(),
@@ -247,7 +287,7 @@ pub(crate) fn parse<C: Options>(text: &str) -> Result<C, OptionError> {
         };
         let key = entry.key;
         if given.contains(&key) {
-            return Err(OptionError::Repeated { controller, key });
+            return Err(OptionError::Duplicate { controller, key });
         }
         given.push(key);
         if !entry.value.set(value) {
@@ -263,22 +303,25 @@ pub(crate) fn parse<C: Options>(text: &str) -> Result<C, OptionError> {
     Ok(config)
 }
 
-/// The options of a controller, one a line, with what they take and their
-/// default.
-pub(crate) fn help<C: Options>() -> String {
-    C::default()
-        .entries()
-        .iter()
-        .map(|entry| {
-            format!(
-                "    {:<22} {} ({}; default {})\n",
-                entry.key,
-                entry.help,
-                entry.value.accepted(),
-                entry.value.show()
-            )
-        })
-        .collect()
+/// One option as text, for `--help` and the reference page.
+pub(crate) struct Description {
+    pub(crate) key: &'static str,
+    pub(crate) former_key: Option<&'static str>,
+    pub(crate) help: &'static str,
+    pub(crate) accepted: String,
+    pub(crate) default: String,
+}
+
+/// Describes every option of a controller, in the order of the help.
+pub(crate) fn describe<C: Options>() -> Vec<Description> {
+    let describe = |entry: &Entry| Description {
+        key: entry.key,
+        former_key: entry.former_key,
+        help: entry.help,
+        accepted: entry.value.accepted(),
+        default: entry.value.show(),
+    };
+    C::default().entries().iter().map(describe).collect()
 }
 
 #[cfg(test)]

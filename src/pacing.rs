@@ -4,29 +4,30 @@ use super::controller::Rtt;
 use super::options::{Entry, Gain};
 use super::window::Window;
 
-/// RFC 9002 section 7.7 has 1.25 for an example.
+/// Default pacing gain: the example of RFC 9002, Section 7.7
+/// (<https://www.rfc-editor.org/rfc/rfc9002#section-7.7>).
 pub(crate) const GAIN: Gain = Gain::thousandths(1_250);
 
-/// The gain's place in a table of options.
+/// The option that sets the gain.
 pub(crate) fn entry(gain: &mut Gain) -> Entry<'_> {
-    Entry {
-        key: "pacing_gain",
-        help: "pacing rate over cwnd / smoothed RTT",
-        value: gain,
-    }
+    Entry::new(
+        "pacing_gain",
+        "pacing rate, in multiples of cwnd / smoothed RTT",
+        gain,
+    )
 }
 
-/// In slow start a window is spread over half a round trip, so that it can
-/// double in one: Linux's `tcp_pacing_ss_ratio`, 200 %, and its condition.
+/// Minimum gain in slow start. It spreads a window over half a round trip, so that the window
+/// can double in one: `tcp_pacing_ss_ratio` of Linux, 200 %, under the same condition.
 const SLOW_START_GAIN: f64 = 2.0;
 
-/// RFC 9002 section 7.7, `N x congestion_window / smoothed_rtt`, in bytes per
-/// second and never zero. `None` before the first round-trip sample: what leaves
-/// then is bounded by the initial window.
+/// Returns the pacing rate of RFC 9002, Section 7.7, `N x congestion_window / smoothed_rtt`, in
+/// bytes per second and never zero. It is `None` before the first RTT sample, while the
+/// initial window limits the sender.
 ///
-/// A sample below the smoothed RTT takes its place. Where a queue has drained, the
-/// smoothed RTT still has it for many ACKs, and a small window would leave at a
-/// fraction of a window per round trip.
+/// The last sample replaces the smoothed RTT if it is lower. After a queue has drained, the
+/// smoothed RTT includes the queue's delay for many ACKs. A small window would then be sent
+/// at a fraction of a window per round trip.
 pub(crate) fn rate(window: &Window, rtt: Option<&Rtt>, gain: f64) -> Option<u64> {
     let rtt = rtt?;
     let round_trip = rtt.smoothed.min(rtt.latest).as_secs_f64().max(1e-9);

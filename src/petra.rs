@@ -1,27 +1,26 @@
 //! `petra`: the five mechanisms of PETRA, made robust for QUIC.
 //!
 //! ```text
-//!            a queue builds, or delivery no longer grows
-//!   Startup ─────────────────────────────────────────────▶ Steady ⟲ probe, drain
-//!      ▲                                                      │
-//!      └───────────────── persistent congestion ──────────────┘
+//!              a queue builds, or the delivery rate no longer grows
+//!   slow start ────────────────────────────────────────────────────▶ congestion avoidance
+//!      ▲                                                             ⟲ increase, drain
+//!      └────────────────────── persistent congestion ───────────────────────┘
 //! ```
 //!
-//! What decides is whether a queue stands in the path: only then is a loss, or a
-//! second probe timeout, congestion. How it differs from the thesis, and why, is
-//! in `docs/pseudocode.md`.
+//! The standing queue decides: a loss, or a second PTO, is congestion only if a queue
+//! persists. `docs/pseudocode.md` lists the differences from the thesis and their reasons.
 
-mod bunches;
+mod ack_aggregation;
+mod additive_increase;
+mod competition;
 mod config;
-mod delivery;
-mod judge;
-mod losses;
-mod overtaking;
-mod probe;
-mod queue;
-mod rivals;
+mod congestion_response;
+mod delivery_rate;
+mod loss_rate;
+mod min_rtt_filter;
 mod rounds;
-mod start;
+mod slow_start;
+mod standing_queue;
 #[cfg(test)]
 mod tests;
 
@@ -33,35 +32,36 @@ use super::controller::{
 use super::mechanisms::{faster_retransmission, Mechanisms};
 use super::pacing;
 use super::window::Window;
-use bunches::Bunches;
+use ack_aggregation::AckAggregation;
+use additive_increase::AdditiveIncrease;
+use competition::Competition;
 pub use config::PetraConfig;
-use delivery::Delivery;
-use judge::Decision;
-use losses::Losses;
-use probe::Probe;
-use queue::Queue;
-use rivals::Rivals;
-use rounds::Rounds;
-use start::Start;
+use congestion_response::Decision;
+use delivery_rate::DeliveryRate;
+use loss_rate::LossRate;
+use rounds::RoundCounter;
+use slow_start::SlowStart;
+use standing_queue::StandingQueue;
 
-/// The window stays within so many times of what was ever in flight: what was
-/// never used was never tested.
-const HEADROOM: f64 = 2.0;
+/// Largest window, in multiples of the most bytes ever in flight. A larger window has never
+/// been tested on the path.
+const MAX_WINDOW_OVER_IN_FLIGHT: f64 = 2.0;
 
+/// The state of one path.
 struct Petra {
     config: PetraConfig,
     window: Window,
-    delivery: Delivery,
-    queue: Queue,
-    losses: Losses,
-    bunches: Bunches,
-    rounds: Rounds,
-    start: Start,
-    probe: Probe,
-    rivals: Rivals,
+    delivery: DeliveryRate,
+    queue: StandingQueue,
+    loss_rate: LossRate,
+    aggregation: AckAggregation,
+    rounds: RoundCounter,
+    slow_start: SlowStart,
+    increase: AdditiveIncrease,
+    competition: Competition,
     rtt: Option<Rtt>,
-    most_in_flight: u64,
-    /// When the loss event under way was found.
+    max_in_flight: u64,
+    /// Time at which the present loss event was detected.
     loss_event: Option<Time>,
     /// Window and ssthresh before that event reduced them.
     undo: Option<(f64, Option<f64>)>,
@@ -72,16 +72,16 @@ impl Petra {
         let alpha = config.alpha.get();
         Self {
             window: Window::new(settings),
-            delivery: Delivery::new(alpha, config.span.get()),
-            queue: Queue::default(),
-            losses: Losses::default(),
-            bunches: Bunches::default(),
-            rounds: Rounds::default(),
-            start: Start::new(alpha),
-            probe: Probe::default(),
-            rivals: Rivals::default(),
+            delivery: DeliveryRate::new(alpha, config.min_sample_interval.get()),
+            queue: StandingQueue::default(),
+            loss_rate: LossRate::default(),
+            aggregation: AckAggregation::default(),
+            rounds: RoundCounter::default(),
+            slow_start: SlowStart::new(alpha),
+            increase: AdditiveIncrease::default(),
+            competition: Competition::default(),
             rtt: None,
-            most_in_flight: settings.initial_window,
+            max_in_flight: settings.initial_window,
             loss_event: None,
             undo: None,
             config,
@@ -92,43 +92,43 @@ impl Petra {
         self.config.mechanisms
     }
 
-    /// Equation 4.5 in bytes.
+    /// The bandwidth-delay product in bytes (equation 4.5 of the thesis).
     fn bdp(&self) -> Option<f64> {
-        let base = self.queue.base(self.rtt?.min);
-        Some(self.delivery.rate()? * base.as_secs_f64())
+        let base = self.queue.base_rtt(self.rtt?.min);
+        Some(self.delivery.estimate()? * base.as_secs_f64())
     }
 
-    /// The window that keeps the path busy: equation 4.5, and what ACKs
-    /// acknowledge at one go on top, a datagram at least. At most as much again,
-    /// so that ACKs alone cannot make the window grow.
+    /// The window that keeps the path busy: the BDP and a typical ACK aggregate, at least
+    /// one datagram. The aggregate counts for at most the BDP, so that ACKs alone cannot
+    /// inflate the window.
     fn ssthresh_target(&self) -> Option<f64> {
         let bdp = self.bdp()?;
-        let bunch = if self.config.ack_allowance {
-            self.bunches.usual().min(bdp)
+        let aggregate = if self.config.ack_allowance {
+            self.aggregation.typical_bytes().min(bdp)
         } else {
             0.0
         };
-        Some(bdp + bunch.max(self.window.datagram()))
+        Some(bdp + aggregate.max(self.window.datagram()))
     }
 
-    /// Whether a queue stands that is worth draining.
-    fn queue_stands(&self) -> bool {
-        self.asks_queue(Queue::stands)
+    /// Returns true if a standing queue is long enough to drain.
+    fn queue_persists(&self) -> bool {
+        self.test_queue(StandingQueue::persists)
     }
 
-    /// Whether one stands that explains a loss.
+    /// Returns true if a standing queue is long enough to explain a loss.
     fn queue_explains_loss(&self) -> bool {
-        self.asks_queue(Queue::explains_loss)
+        self.test_queue(StandingQueue::explains_loss)
     }
 
-    fn asks_queue(&self, question: fn(&Queue, Duration, f64, f64) -> bool) -> bool {
-        let (Some(rtt), Some(rate)) = (self.rtt, self.delivery.rate()) else {
+    fn test_queue(&self, test: fn(&StandingQueue, Duration, f64, f64) -> bool) -> bool {
+        let (Some(rtt), Some(rate)) = (self.rtt, self.delivery.estimate()) else {
             return false;
         };
-        question(&self.queue, rtt.min, self.window.datagram(), rate)
+        test(&self.queue, rtt.min, self.window.datagram(), rate)
     }
 
-    /// Returns whether it was a reduction.
+    /// Carries a decision out. Returns true if the window was reduced.
     fn act(&mut self, decision: Decision, now: Time, reason: Reduction) -> bool {
         let Decision::Reduce(target) = decision else {
             return false;
@@ -138,36 +138,36 @@ impl Petra {
         self.window.set_ssthresh(target);
         self.window.reduce_to(target, reason);
         self.window.enter_recovery(now);
-        self.probe.on_reduction();
+        self.increase.on_reduction();
         true
     }
 
-    fn watch_queue(&mut self, ack: &Ack) {
+    fn respond_to_queue(&mut self, ack: &Ack) {
         if self.window.in_slow_start() {
-            let decision = self.judge_start(ack);
+            let decision = self.slow_start_response(ack);
             self.act(decision, ack.now, Reduction::Queue);
         } else {
-            let (decision, before) = (self.judge_queue(ack), self.window.bytes());
+            let (decision, before) = (self.queue_response(ack), self.window.bytes());
             if self.act(decision, ack.now, Reduction::Queue) {
-                self.rivals.on_reduction(Some(before));
+                self.competition.on_reduction(Some(before));
             }
         }
     }
 
     fn end_round(&mut self, ack: &Ack) {
         self.delivery.end_round();
-        self.bunches.end_round();
-        let queued = self.queue_stands();
-        self.probe.end_round(queued, ack.app_limited);
+        self.aggregation.end_round();
+        let queued = self.queue_persists();
+        self.increase.end_round(queued, ack.app_limited);
         if let Some(bytes) = self
-            .rivals
+            .competition
             .end_round(ack.now, queued, self.window.datagram())
         {
             self.window.restore(bytes, self.window.ssthresh());
         }
         if self.window.in_slow_start() {
-            let rate = self.delivery.rate().unwrap_or(0.0);
-            self.start.end_round(rate, ack.app_limited);
+            let rate = self.delivery.estimate().unwrap_or(0.0);
+            self.slow_start.end_round(rate, ack.app_limited);
         }
     }
 
@@ -175,49 +175,49 @@ impl Petra {
         let bytes = self.window.bytes();
         let datagram = self.window.datagram();
         let gain = if self.window.in_slow_start() {
-            if self.queue.may_build(ack.rtt.min, ack.rtt.latest) {
+            if self.queue.may_be_building(ack.rtt.min, ack.rtt.latest) {
                 0.0
             } else if self.on().faster_start {
                 let in_flight = (ack.bytes_in_flight as f64).max(datagram);
-                self.start.gain(in_flight, ack.rtt.min)
+                self.slow_start.gain(in_flight, ack.rtt.min)
             } else {
                 1.0
             }
         } else if self.config.probe {
-            self.probe.datagrams(bytes / datagram) * datagram / bytes
+            self.increase.datagrams(bytes / datagram) * datagram / bytes
         } else {
             datagram / bytes
         };
-        let most = (HEADROOM * self.most_in_flight as f64).max(bytes);
+        let most = (MAX_WINDOW_OVER_IN_FLIGHT * self.max_in_flight as f64).max(bytes);
         self.window.set((bytes + gain * ack.bytes as f64).min(most));
     }
 }
 
 impl Controller for Petra {
     fn on_sent(&mut self, sent: &Sent) {
-        self.most_in_flight = self.most_in_flight.max(sent.bytes_in_flight);
+        self.max_in_flight = self.max_in_flight.max(sent.bytes_in_flight);
         self.delivery.on_sent(sent);
     }
 
     fn on_ack(&mut self, ack: &Ack) {
         self.rtt = Some(ack.rtt);
-        if let Some(rate) = self.delivery.rate() {
+        if let Some(rate) = self.delivery.estimate() {
             self.queue.on_rate(rate, self.window.datagram());
         }
         self.queue.on_ack(ack);
-        let queued = self.queue_stands();
+        let queued = self.queue_persists();
         self.delivery.on_ack(ack, queued);
-        self.start.on_ack(ack);
-        self.bunches.on_ack(ack);
-        self.losses.on_ack(ack.bytes, self.window.datagram());
-        self.rivals.on_ack(ack.bytes);
+        self.slow_start.on_ack(ack);
+        self.aggregation.on_ack(ack);
+        self.loss_rate.on_ack(ack.bytes, self.window.datagram());
+        self.competition.on_ack(ack.bytes);
         if self.rounds.ends(ack) {
             self.end_round(ack);
         }
         self.window.on_ack(ack);
-        self.watch_queue(ack);
-        // Growth would blur a test of whose queue it is.
-        let testing = queued && self.rivals.are_tested();
+        self.respond_to_queue(ack);
+        // Growth would distort a test for competing flows.
+        let testing = queued && self.competition.is_testing();
         if self.window.may_grow(ack) && !testing {
             self.grow(ack);
         }
@@ -225,37 +225,38 @@ impl Controller for Petra {
 
     fn on_loss(&mut self, loss: &Loss) {
         self.rtt = loss.rtt.or(self.rtt);
-        self.losses.on_loss(loss.bytes, self.window.datagram());
-        // As the transport counts: what left after an event was found is of another.
+        self.loss_rate.on_loss(loss.bytes, self.window.datagram());
+        // As the transport counts: a packet sent after the event belongs to another event.
         if self.loss_event.is_none_or(|began| loss.last_sent > began) {
             self.loss_event = Some(loss.now);
             self.undo = None;
         }
-        let decision = self.judge_loss(loss);
+        let decision = self.loss_response(loss);
         if self.act(decision, loss.now, Reduction::Loss) {
-            self.rivals.on_reduction(None);
+            self.competition.on_reduction(None);
         }
     }
 
     fn on_pto(&mut self, pto: &Pto) {
-        let decision = self.judge_pto(pto);
+        let decision = self.pto_response(pto);
         if self.act(decision, pto.now, Reduction::Pto) {
-            self.rivals.on_reduction(None);
+            self.competition.on_reduction(None);
         }
     }
 
-    /// Everything that was known of the path is from before.
+    /// Restarts from slow start: every estimate is of a path that may have changed.
     fn on_persistent_congestion(&mut self, _now: Time) {
         self.window.collapse();
         self.delivery.restart();
-        self.start = Start::new(self.config.alpha.get());
-        self.queue = Queue::default();
-        self.probe = Probe::default();
-        self.rivals = Rivals::default();
+        self.slow_start = SlowStart::new(self.config.alpha.get());
+        self.queue = StandingQueue::default();
+        self.increase = AdditiveIncrease::default();
+        self.competition = Competition::default();
         self.undo = None;
     }
 
-    /// RFC 9438 section 4.9.
+    /// Undoes the reduction of a loss event when all of its losses prove spurious (RFC 9438,
+    /// Section 4.9, <https://www.rfc-editor.org/rfc/rfc9438#section-4.9>).
     fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
         self.queue.on_spurious_loss();
         if let Some((bytes, ssthresh)) = self.undo.take_if(|_| spurious.whole_event) {
@@ -280,18 +281,18 @@ impl Controller for Petra {
         pacing::rate(&self.window, self.rtt.as_ref(), gain)
     }
 
-    /// Mechanism 3, faster retransmission.
+    /// Mechanism 3: faster retransmission.
     fn packet_threshold(&self, rtt: &Rtt, pto: Duration) -> Option<u64> {
         let timeout = pto.max(self.config.timeout_floor.duration());
         faster_retransmission(rtt.latest, timeout).filter(|_| self.on().faster_retransmission)
     }
 
-    fn phase(&self, _now: Time) -> Phase {
+    fn phase(&self) -> Phase {
         self.window.phase()
     }
 
     fn metrics(&self) -> Metrics {
         self.window
-            .metrics(self.delivery.last_sample(), self.delivery.rate())
+            .metrics(self.delivery.last_sample(), self.delivery.estimate())
     }
 }

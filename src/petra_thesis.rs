@@ -1,10 +1,11 @@
-//! `petra-thesis`: the pseudocode of the thesis's chapter 4 in QUIC's units, and
-//! nothing else. It is the reference that the chapter's tables are reproduced
-//! with; `docs/pseudocode.md` maps every line of it to a function here.
+//! `petra-thesis`: the pseudocode of the thesis's Chapter 4 in QUIC's units, to reproduce the
+//! chapter's tables. `docs/pseudocode.md` maps each line of the pseudocode to a function here.
 //!
-//! What a mechanism that is switched off falls back to is the base that its
-//! table was measured on, in QUIC's units as well: RFC 9002's growth, one
-//! reduction a recovery period, and a timeout is a PTO.
+//! A mechanism that is switched off falls back to the base of its table, also in QUIC's
+//! units: the growth of RFC 9002 (<https://www.rfc-editor.org/rfc/rfc9002#section-7.3>), one
+//! reduction per recovery period, and a PTO for a timeout.
+//!
+//! Sections and equations without a source are those of the thesis.
 
 mod config;
 #[cfg(test)]
@@ -22,7 +23,7 @@ use super::westwood;
 use super::window::Window;
 pub use config::{Base, PetraThesisConfig};
 
-/// The branches of section 4.3.3.
+/// The branches of Section 4.3.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timeout {
     /// `cWnd = cWnd + SMSS * SMSS / cWnd`
@@ -33,12 +34,13 @@ enum Timeout {
     ToMinimum,
 }
 
+/// The state of one path.
 struct PetraThesis {
     config: PetraThesisConfig,
     window: Window,
     estimator: Box<dyn Estimator>,
     rtt: Option<Rtt>,
-    /// When the window was last reduced: what had left by then is answered.
+    /// Time of the last reduction. Packets sent until then cause no further reduction.
     reduced: Option<Time>,
 }
 
@@ -57,20 +59,20 @@ impl PetraThesis {
         self.config.mechanisms
     }
 
-    /// Equation 4.5, in bytes.
+    /// The bandwidth-delay product in bytes (equation 4.5).
     fn estimate(&self) -> Option<f64> {
         self.estimator.window(self.rtt?.min)
     }
 
-    /// Section 4.1.1, on every ACK.
+    /// Sets ssthresh on every ACK (Section 4.1.1).
     fn initial_ssthresh(&mut self) {
         if let Some(ssthresh) = self.estimate() {
             self.window.set_ssthresh(ssthresh);
         }
     }
 
-    /// Section 4.1.2.1. What is in flight counts as a datagram at least: an ACK
-    /// may cover all of it, and the pseudocode divides by it.
+    /// Grows the window (Section 4.1.2.1). Bytes in flight count as at least one datagram: the
+    /// pseudocode divides by them, and an ACK may acknowledge all of them.
     fn faster_start(&mut self, bytes_in_flight: u64) {
         let in_flight = bytes_in_flight as f64;
         let smss = self.window.datagram();
@@ -87,8 +89,8 @@ impl PetraThesis {
         }
     }
 
-    /// What every loss event begins with: ssthresh, and a new estimate (section
-    /// 4.1.1, last paragraph; TCPW's own never restarts).
+    /// Starts a loss event: sets ssthresh and restarts the estimate (Section 4.1.1, last
+    /// paragraph). TCPW's own estimate never restarts.
     fn on_loss_event(&mut self, now: Time) {
         let ssthresh = if self.config.estimates_at_loss() {
             westwood::ssthresh(&self.window, self.estimate())
@@ -105,8 +107,8 @@ impl PetraThesis {
         }
     }
 
-    /// Whether a loss resets the window to ssthresh: by section 4.2.3 where that
-    /// is on, else 4.2.2, else as both bases do, always.
+    /// Returns true if a loss resets the window to ssthresh: by Section 4.2.3 if it is on,
+    /// else by Section 4.2.2 if it is on, else always, as in both bases.
     fn resets(&self, bytes_in_flight: u64) -> bool {
         let ssthresh = self.window.ssthresh();
         let over = ssthresh.is_some_and(|ssthresh| bytes_in_flight as f64 > ssthresh);
@@ -118,8 +120,8 @@ impl PetraThesis {
         }
     }
 
-    /// Which branch of section 4.3.3 a timeout takes. Without a round-trip sample
-    /// neither condition holds, which leaves the last.
+    /// Selects the branch of Section 4.3.3 for a timeout. Without an RTT sample neither
+    /// condition holds, which selects the last branch.
     fn timeout(&self, bytes_in_flight: u64, ebw: Option<f64>) -> Timeout {
         let calm = self.rtt.is_some_and(|rtt| rtt.latest < rtt.smoothed);
         let idle = ebw.is_some_and(|ebw| (bytes_in_flight as f64) < ebw / 2.0);
@@ -130,8 +132,8 @@ impl PetraThesis {
         }
     }
 
-    /// Sets the window for a timeout. Where that does not raise it, what was sent
-    /// before shall not reduce it once more.
+    /// Sets the window for a timeout. If that does not raise the window, packets sent before
+    /// cause no further reduction.
     fn on_timeout(&mut self, now: Time, target: f64) {
         if target > self.window.bytes() {
             self.window.set(target);
@@ -163,16 +165,15 @@ impl Controller for PetraThesis {
 
     fn on_loss(&mut self, loss: &Loss) {
         self.rtt = loss.rtt.or(self.rtt);
-        let opens = !self.window.answered(loss.last_sent);
+        let opens = !self.window.sent_before_recovery(loss.last_sent);
         if opens {
             self.on_loss_event(loss.now);
             self.window.enter_recovery(loss.now);
         }
-        // A further loss of the period stands for the partial ACK that section
-        // 4.2.3 looks at.
-        let looks = opens || self.on().best_recovery;
-        let answered = self.reduced.is_some_and(|at| loss.last_sent <= at);
-        if looks && !answered && self.resets(loss.bytes_in_flight) {
+        // A further loss of the period takes the place of the partial ACK of Section 4.2.3.
+        let applies = opens || self.on().best_recovery;
+        let already_reduced = self.reduced.is_some_and(|at| loss.last_sent <= at);
+        if applies && !already_reduced && self.resets(loss.bytes_in_flight) {
             let ssthresh = self.window.ssthresh().unwrap_or(self.window.bytes());
             self.window.reduce_to(ssthresh, Reduction::Loss);
             self.window.enter_recovery(loss.now);
@@ -227,7 +228,7 @@ impl Controller for PetraThesis {
         faster_retransmission(rtt.latest, timeout).filter(|_| self.on().faster_retransmission)
     }
 
-    fn phase(&self, _now: Time) -> Phase {
+    fn phase(&self) -> Phase {
         self.window.phase()
     }
 

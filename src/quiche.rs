@@ -1,8 +1,8 @@
 //! The adapter: controllers as quiche's `CongestionControlOps`.
 //!
-//! quiche calls the hooks of a table with the state of a path; here they become
-//! the events of [`Controller`], and what the controller then says becomes the
-//! path's window, threshold and rate.
+//! quiche calls the hooks of a table with the state of a path. The adapter turns each call
+//! into an event of [`Controller`], and the controller's results into the path's window,
+//! ssthresh and pacing rate.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -16,21 +16,20 @@ use quiche::congestion_control::{
     ProbeTimeout, StartupExitReason,
 };
 
-use super::catalogue::{self, Recipe};
 use super::controller::{Ack, Controller, Loss, Pto, Rtt, Sent, Settings, SpuriousLoss, Time};
+use super::registry::{self, Factory};
 
 /// Registers every controller of this crate with quiche, under its name.
 ///
-/// Can be called any number of times, from any thread.
+/// It may be called any number of times, from any thread.
 ///
 /// # Panics
 ///
-/// When the program has registered another controller under one of the names of
-/// [`catalogue::NAMES`] before.
+/// If the program has registered another controller under one of [`registry::NAMES`].
 pub fn register() {
     static TABLE: CongestionControlOps = table(named);
 
-    for name in catalogue::names() {
+    for name in registry::names() {
         congestion_control::register(name, &TABLE)
             .unwrap_or_else(|_| panic!("another controller is registered as `{name}`"));
     }
@@ -49,31 +48,31 @@ pub fn register() {
 ///
 /// # Errors
 ///
-/// `Error::CongestionControl` when the recipe's name has not been registered.
+/// `Error::CongestionControl` if the factory's name is not registered.
 pub fn select(
     config: &mut quiche::Config,
-    recipe: impl Recipe + 'static,
+    factory: impl Factory + 'static,
 ) -> Result<(), quiche::Error> {
-    let name = recipe.name();
-    config.set_cc_algorithm_name_with_options(name, Chosen(Arc::new(recipe)))
+    let name = factory.name();
+    config.set_cc_algorithm_name_with_options(name, Chosen(Arc::new(factory)))
 }
 
-/// The table under which a controller of one's own is registered with
+/// Returns a table of hooks, with which a program registers a controller of its own by
 /// `quiche::congestion_control::register`.
 ///
-/// `parse_options` parses the options behind a name, or returns an error message;
-/// [`options`] makes its result of a recipe.
+/// `parse_options` parses the options behind a name, or returns an error message. [`options`]
+/// turns a factory into its result.
 ///
 /// ```
-/// # use petra::catalogue::recipe;
+/// # use petra::registry::factory;
 /// # use quiche::congestion_control::{register, CongestionControlOps};
 /// static MINE: CongestionControlOps = petra::table(|_name, options| {
-///     let recipe = recipe("westwood", options).map_err(|e| e.to_string())?;
-///     Ok(petra::options(recipe))
+///     let factory = factory("westwood", options).map_err(|e| e.to_string())?;
+///     Ok(petra::options(factory))
 /// });
 /// register("mine", &MINE).unwrap();
 /// ```
-// A hook that quiche gains has its default here.
+// Hooks of a later quiche get their defaults.
 #[allow(clippy::needless_update)]
 pub const fn table(
     parse_options: fn(name: &str, options: &str) -> Result<Options, String>,
@@ -102,30 +101,30 @@ pub const fn table(
     }
 }
 
-/// A recipe as quiche carries it from the configuration to the connection.
-pub fn options(recipe: Arc<dyn Recipe>) -> Options {
-    Arc::new(Chosen(recipe))
+/// Wraps a factory for quiche, which carries it from the configuration to the connection.
+pub fn options(factory: Arc<dyn Factory>) -> Options {
+    Arc::new(Chosen(factory))
 }
 
 fn named(name: &str, text: &str) -> Result<Options, String> {
-    catalogue::recipe(name, text)
+    registry::factory(name, text)
         .map(options)
         .map_err(|error| error.to_string())
 }
 
-struct Chosen(Arc<dyn Recipe>);
+struct Chosen(Arc<dyn Factory>);
 
-/// What a path keeps: its controller, and the origin of the controller's time.
+/// The state of a path: its controller and the origin of the controller's time.
 struct Path {
     controller: Box<dyn Controller>,
     origin: Option<Instant>,
     last_event: Time,
-    /// When a packet last left that filled the window.
+    /// Send time of the last packet that filled the window.
     window_full: Option<Time>,
 }
 
 impl Path {
-    /// The first event is the origin.
+    /// Converts to the controller's time, whose origin is the first event.
     fn time(&mut self, at: Instant) -> Time {
         at.saturating_duration_since(*self.origin.get_or_insert(at))
     }
@@ -135,9 +134,10 @@ impl Path {
         self.last_event
     }
 
-    /// RFC 9002 section 7.8. quiche's mark says that the application had too
-    /// little to send at some time before the packet left, which is also true of
-    /// the flight that then filled the window.
+    /// Returns true if the sender was app-limited (RFC 9002, Section 7.8,
+    /// <https://www.rfc-editor.org/rfc/rfc9002#section-7.8>). quiche marks packets sent after
+    /// the application had too little data. Such a packet may belong to a flight that then
+    /// filled the window, which is not app-limited.
     fn app_limited(&self, packet: &AckedPacket, sent: Time) -> bool {
         packet.is_app_limited && self.window_full.is_none_or(|full| full < sent)
     }
@@ -147,15 +147,14 @@ fn path(r: &Congestion) -> &Path {
     r.state().expect("on_init has set it")
 }
 
-/// Hands an event to the controller and its answer to quiche.
-///
-/// Slow start that this ends was ended by a loss.
+/// Passes an event to the controller and its results to quiche. If slow start ends, the reason
+/// is a loss.
 fn with_path(r: &mut Congestion, event: impl FnOnce(&mut Path)) {
     with_path_until(r, |_| StartupExitReason::Loss, event);
 }
 
-/// The same. Slow start that this ends was ended for the reason that `exit` gives,
-/// which is told whether the window became smaller.
+/// Passes an event to the controller and its results to quiche. If slow start ends, `exit`
+/// returns the reason.
 fn with_path_until(
     r: &mut Congestion,
     exit: fn(reduced: bool) -> StartupExitReason,
@@ -172,8 +171,8 @@ fn with_path_until(
     }
 }
 
-/// The reason for which an ACK ended slow start: an estimate of the bandwidth that
-/// the window has reached, or a standing queue.
+/// The reason for which an ACK ended slow start: a standing queue, or a window that reached the
+/// estimated bandwidth.
 fn exit_by_ack(reduced: bool) -> StartupExitReason {
     match reduced {
         true => StartupExitReason::PersistentQueue,
@@ -191,8 +190,8 @@ fn on_init(r: &mut Congestion) {
         max_datagram_size,
         initial_window: r.initial_congestion_window_packets() as u64 * max_datagram_size,
     };
-    let Chosen(recipe) = r.options().expect("parse_options has made it");
-    let controller = recipe.build(settings);
+    let Chosen(factory) = r.options().expect("parse_options has made it");
+    let controller = factory.build(settings);
     r.set_state(Path {
         controller,
         origin: None,
@@ -324,11 +323,10 @@ fn bandwidth(r: &Congestion) -> Option<u64> {
 
 #[cfg(feature = "qlog")]
 fn state_str(r: &Congestion, _now: Instant) -> &'static str {
-    let path = path(r);
-    path.controller.phase(path.last_event).as_str()
+    path(r).controller.phase().as_str()
 }
 
-/// The fields are defined in `docs/qlog.md`.
+/// Returns the fields that `docs/qlog.md` defines.
 #[cfg(feature = "qlog")]
 fn qlog_metrics(r: &Congestion) -> Vec<(&'static str, QlogValue)> {
     let path = path(r);
@@ -336,7 +334,7 @@ fn qlog_metrics(r: &Congestion) -> Vec<(&'static str, QlogValue)> {
     let mut fields = vec![
         (
             "petra_phase",
-            QlogValue::Word(path.controller.phase(path.last_event).as_str()),
+            QlogValue::Word(path.controller.phase().as_str()),
         ),
         ("petra_reductions", QlogValue::Count(metrics.reductions)),
     ];
@@ -365,8 +363,8 @@ fn rtt(rtt: congestion_control::Rtt) -> Rtt {
     }
 }
 
-/// The estimator after its first sample (RFC 9002 section 5.3), for an ACK that
-/// quiche took no sample from.
+/// The RTT estimator after its first sample (RFC 9002, Section 5.3), for an ACK from which
+/// quiche took no sample.
 fn only_sample(rtt: Duration) -> Rtt {
     Rtt {
         latest: rtt,

@@ -1,23 +1,23 @@
 //! `westwood`: TCP Westwood (TCPW) in QUIC's units.
 //!
-//! NewReno, except that a loss and a timeout set ssthresh to what the path was
-//! seen to deliver, `BWE x RTTmin`, instead of half the window. In slow start and
-//! congestion avoidance the window grows as in RFC 9002 section 7.3.
+//! NewReno, except that a loss and a timeout set ssthresh to the estimated bandwidth-delay
+//! product, `BWE x RTTmin`, instead of half the window. The window grows as in RFC 9002,
+//! Section 7.3 (<https://www.rfc-editor.org/rfc/rfc9002#section-7.3>).
 
 use super::bandwidth::{AckRate, Estimator, LowPass};
-use super::catalogue::Recipe;
 use super::controller::{Ack, Controller, Rtt, Settings, Time};
-use super::newreno::{NewReno, Sign, Variant};
+use super::newreno::{NewReno, Signal, Variant};
 use super::options::{Entry, Gain, Options, Seconds};
 use super::pacing;
+use super::registry::Factory;
 use super::window::Window;
 
-/// What `westwood` can be told.
+/// Configuration of `westwood`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WestwoodConfig {
-    /// Time constant of the low-pass filter. TCPW's authors take 0.5 s.
+    /// Time constant of the low-pass filter; 0.5 s in the papers on TCPW.
     pub tau: Seconds,
-    /// Pacing rate over `cwnd / smoothed_rtt`; 1.25 in RFC 9002 section 7.7.
+    /// Pacing rate over `cwnd / smoothed_rtt`; 1.25 in RFC 9002, Section 7.7.
     pub pacing_gain: Gain,
 }
 
@@ -30,7 +30,7 @@ impl Default for WestwoodConfig {
     }
 }
 
-/// The time constant of TCPW's filter.
+/// Default time constant of TCPW's filter.
 pub(crate) const TAU: Seconds = Seconds::thousandths(500);
 
 impl Options for WestwoodConfig {
@@ -44,16 +44,16 @@ impl Options for WestwoodConfig {
     }
 }
 
-/// The time constant's place in a table of options.
+/// The option that sets the time constant.
 pub(crate) fn tau_entry(tau: &mut Seconds) -> Entry<'_> {
-    Entry {
-        key: "tau",
-        help: "time constant of the low-pass filter, in seconds",
-        value: tau,
-    }
+    Entry::new(
+        "tau",
+        "time constant of the low-pass filter, in seconds",
+        tau,
+    )
 }
 
-impl Recipe for WestwoodConfig {
+impl Factory for WestwoodConfig {
     fn name(&self) -> &'static str {
         Self::NAME
     }
@@ -64,30 +64,29 @@ impl Recipe for WestwoodConfig {
     }
 }
 
-/// The least span of a sample, as a part of tau: 10 ms of the default 500 ms.
+/// Minimum-interval samples per tau: 10 ms of the default 500 ms each.
 ///
-/// The filter takes the mean of two neighbouring samples for the time of the
-/// second. Where ACKs arrive in bunches, the rate within a bunch would so count for
-/// the gap after it, and the estimate would be many times what was sent: 20 to
-/// 200 Mbit/s on a link of 10.
-const SAMPLES_IN_TAU: u32 = 50;
+/// The filter takes the mean of two neighbouring samples for the interval of the second.
+/// With ACK aggregation, the rate within an aggregate would also count for the gap after it.
+/// The estimate would then be many times the sending rate: 20 to 200 Mbit/s on a link of
+/// 10 Mbit/s.
+const MAX_SAMPLES_PER_TAU: u32 = 50;
 
-/// TCPW's estimator.
+/// Makes TCPW's estimator.
 pub(crate) fn low_pass(tau: Seconds) -> AckRate<LowPass> {
     let tau = tau.duration();
-    AckRate::new(LowPass::new(tau)).spanning(tau / SAMPLES_IN_TAU)
+    AckRate::new(LowPass::new(tau)).with_min_interval(tau / MAX_SAMPLES_PER_TAU)
 }
 
-/// TCPW's ssthresh after a loss or a timeout: the estimate, `BWE x RTTmin` in
-/// bytes. While there is none the last ssthresh stands, and before any there is
-/// NewReno's.
+/// TCPW's ssthresh after a loss or a timeout: the estimate, `BWE x RTTmin` in bytes. Without
+/// an estimate it is the last ssthresh, or else NewReno's.
 pub(crate) fn ssthresh(window: &Window, estimate: Option<f64>) -> f64 {
     estimate
         .or_else(|| window.ssthresh())
         .unwrap_or_else(|| window.half())
 }
 
-/// NewReno with the estimate for ssthresh.
+/// The variant that sets ssthresh from the estimate.
 pub(crate) struct Westwood {
     estimator: AckRate<LowPass>,
 }
@@ -103,7 +102,7 @@ impl Variant for Westwood {
         self.estimator.on_ack(ack.now, ack.bytes);
     }
 
-    fn ssthresh(&mut self, window: &Window, _sign: Sign, now: Time, rtt: Option<Rtt>) -> f64 {
+    fn ssthresh(&mut self, window: &Window, _signal: Signal, now: Time, rtt: Option<Rtt>) -> f64 {
         self.estimator.on_silence(now);
         let estimate = rtt.and_then(|rtt| self.estimator.window(rtt.min));
         ssthresh(window, estimate)

@@ -1,25 +1,27 @@
 //! `westwood-nr`: TCP WestwoodNR in QUIC's units.
 //!
-//! TCP Westwood with NewReno's recovery, which in QUIC all controllers have (RFC
-//! 9002 section 7.3.2), and with a filter that also hears silence: whenever there
-//! has been no ACK for half of tau it takes a virtual null sample, `b_k = 0`, so
-//! that an estimate does not outlive what it was measured on.
+//! TCP Westwood with two additions:
+//!
+//! - NewReno's recovery, which every controller of QUIC has (RFC 9002, Section 7.3.2,
+//!   <https://www.rfc-editor.org/rfc/rfc9002#section-7.3.2>).
+//! - Virtual null samples, `b_k = 0`: the filter takes one after each half of tau without
+//!   an ACK, so the estimate falls while no ACKs arrive.
 
-use super::catalogue::Recipe;
 use super::controller::{Controller, Settings};
 use super::newreno::NewReno;
 use super::options::{Entry, Gain, Options, Seconds};
 use super::pacing;
+use super::registry::Factory;
 use super::westwood::{low_pass, tau_entry, Westwood, TAU};
 
-/// What `westwood-nr` can be told.
+/// Configuration of `westwood-nr`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WestwoodNrConfig {
-    /// One over the cut-off frequency of the low-pass filter.
+    /// Time constant of the low-pass filter, one over its cut-off frequency.
     pub tau: Seconds,
-    /// Whether a silence of half of tau is a sample of no bytes.
+    /// Takes a sample of zero bytes after each half of tau without an ACK.
     pub null_samples: bool,
-    /// Pacing rate over `cwnd / smoothed_rtt`; 1.25 in RFC 9002 section 7.7.
+    /// Pacing rate over `cwnd / smoothed_rtt`; 1.25 in RFC 9002, Section 7.7.
     pub pacing_gain: Gain,
 }
 
@@ -39,21 +41,21 @@ impl Options for WestwoodNrConfig {
     fn entries(&mut self) -> Vec<Entry<'_>> {
         vec![
             tau_entry(&mut self.tau),
-            Entry {
-                key: "null_samples",
-                help: "a silence of half of tau is a sample of no bytes",
-                value: &mut self.null_samples,
-            },
+            Entry::new(
+                "null_samples",
+                "take a sample of zero bytes after each half of tau without an ACK",
+                &mut self.null_samples,
+            ),
             pacing::entry(&mut self.pacing_gain),
         ]
     }
 }
 
-/// Null samples in tau. The sampling theorem wants at least two (Mascolo et al.,
-/// MobiCom 2001, section 2.2: tau / m with m >= 2).
-const NULLS_IN_TAU: u32 = 2;
+/// Null samples per tau. The sampling theorem demands at least two (Mascolo et al.,
+/// MobiCom 2001, Section 2.2, <https://doi.org/10.1145/381677.381704>: tau / m, m >= 2).
+const NULL_SAMPLES_PER_TAU: u32 = 2;
 
-impl Recipe for WestwoodNrConfig {
+impl Factory for WestwoodNrConfig {
     fn name(&self) -> &'static str {
         Self::NAME
     }
@@ -61,7 +63,7 @@ impl Recipe for WestwoodNrConfig {
     fn build(&self, settings: Settings) -> Box<dyn Controller> {
         let estimator = low_pass(self.tau);
         let estimator = if self.null_samples {
-            estimator.falling_silent(self.tau.duration() / NULLS_IN_TAU)
+            estimator.with_null_samples(self.tau.duration() / NULL_SAMPLES_PER_TAU)
         } else {
             estimator
         };

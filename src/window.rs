@@ -1,5 +1,5 @@
-//! The congestion window itself, and what every controller does with it alike:
-//! its bounds, the recovery period, NewReno's growth, the count of reductions.
+//! The congestion window and the rules that all controllers share: bounds, the recovery
+//! period, NewReno's growth and the count of reductions.
 //!
 //! ```text
 //!                     loss                          loss
@@ -13,12 +13,11 @@
 
 use super::controller::{Ack, Metrics, Phase, Reduction, Settings, Time};
 
-/// Above this a window means nothing any more, and `f64` still counts single
-/// bytes below it.
-const MAXIMUM: f64 = (1u64 << 52) as f64;
+/// Largest window. Below it, `f64` still counts single bytes.
+const MAX_BYTES: f64 = (1u64 << 52) as f64;
 
-/// A congestion window, in bytes. It has fractions, so that growth by less than
-/// a byte an ACK is not lost on fast paths.
+/// A congestion window in bytes. It keeps fractions, so that growth by less than a byte per
+/// ACK is not lost on fast paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     settings: Settings,
@@ -54,7 +53,8 @@ impl Window {
         self.settings.max_datagram_size as f64
     }
 
-    /// `kMinimumWindow` of RFC 9002 section 7.2, in bytes.
+    /// `kMinimumWindow` in bytes (RFC 9002, Section 7.2,
+    /// <https://www.rfc-editor.org/rfc/rfc9002#section-7.2>).
     pub(crate) fn minimum(&self) -> f64 {
         self.settings.minimum_window() as f64
     }
@@ -63,32 +63,32 @@ impl Window {
         self.ssthresh
     }
 
-    /// At least the minimum window: TCP Westwood's `if (ssthresh < 2)`.
+    /// Sets ssthresh to at least the minimum window, as TCP Westwood does: `if (ssthresh < 2)`.
     pub(crate) fn set_ssthresh(&mut self, bytes: f64) {
         self.ssthresh = Some(self.bounded(bytes));
     }
 
-    /// Whether the window is below ssthresh (RFC 9002 section 7.3.1).
+    /// Returns true if the window is below ssthresh (RFC 9002, Section 7.3.1).
     pub(crate) fn in_slow_start(&self) -> bool {
         self.ssthresh.is_none_or(|ssthresh| self.bytes < ssthresh)
     }
 
-    /// NewReno's ssthresh after a loss (RFC 9002 section 7.3.2).
+    /// NewReno's ssthresh after a loss (RFC 9002, Section 7.3.2).
     pub(crate) fn half(&self) -> f64 {
         self.bytes / 2.0
     }
 
-    /// The only place that writes the window. `max` and `min` of a NaN give the
-    /// bound, so that none gets through.
+    /// Sets the window within its bounds. Nothing else writes it. `max` and `min` of a NaN
+    /// return the bound, so the window is never NaN.
     pub(crate) fn set(&mut self, bytes: f64) {
         self.bytes = self.bounded(bytes);
     }
 
     fn bounded(&self, bytes: f64) -> f64 {
-        bytes.max(self.minimum()).min(MAXIMUM)
+        bytes.max(self.minimum()).min(MAX_BYTES)
     }
 
-    /// Makes the window smaller; never larger.
+    /// Reduces the window; never increases it.
     pub(crate) fn reduce_to(&mut self, bytes: f64, reason: Reduction) {
         let before = self.bytes;
         self.set(bytes.min(before));
@@ -98,50 +98,48 @@ impl Window {
         }
     }
 
-    /// Undoes a reduction; growth since then stays.
+    /// Undoes a reduction and keeps the growth since then.
     pub(crate) fn restore(&mut self, bytes: f64, ssthresh: Option<f64>) {
         self.set(bytes.max(self.bytes));
         self.ssthresh = ssthresh.map(|ssthresh| self.bounded(ssthresh));
         self.recovering = false;
     }
 
-    /// Persistent congestion: the minimum window, and no recovery period is
-    /// under way (RFC 9002 section 7.6.2 and appendix B.8).
+    /// Responds to persistent congestion: sets the minimum window and ends the recovery
+    /// period (RFC 9002, Section 7.6.2 and Appendix B.8).
     pub(crate) fn collapse(&mut self) {
         self.reduce_to(self.minimum(), Reduction::PersistentCongestion);
         self.recovery_start = None;
         self.recovering = false;
     }
 
-    /// Begins a recovery period (RFC 9002 section 7.3.2).
+    /// Begins a recovery period (RFC 9002, Section 7.3.2).
     pub(crate) fn enter_recovery(&mut self, now: Time) {
         self.recovery_start = Some(now);
         self.recovering = true;
     }
 
-    /// Whether the loss of a packet sent then belongs to the congestion that the
-    /// last recovery period answered already (RFC 9002 section 7.3.2: one
-    /// reduction a round trip).
-    pub(crate) fn answered(&self, sent: Time) -> bool {
+    /// Returns true if a packet sent at this time belongs to the congestion event of the last
+    /// recovery period: one reduction per round trip (RFC 9002, Section 7.3.2).
+    pub(crate) fn sent_before_recovery(&self, sent: Time) -> bool {
         self.recovery_start.is_some_and(|start| sent <= start)
     }
 
-    /// An ACK may end the recovery period: it does when it acknowledges a packet
-    /// sent during it (RFC 9002 section 7.3.2).
+    /// Ends the recovery period if the ACK acknowledges a packet sent during the period (RFC
+    /// 9002, Section 7.3.2).
     pub(crate) fn on_ack(&mut self, ack: &Ack) {
-        if !self.answered(ack.last_sent) {
+        if !self.sent_before_recovery(ack.last_sent) {
             self.recovering = false;
         }
     }
 
-    /// Whether this ACK is a reason to grow: the window was used (RFC 9002
-    /// section 7.8) and no recovery period is under way (section 7.3.2).
+    /// Returns true if this ACK may grow the window: the window was used (RFC 9002,
+    /// Section 7.8) and its packets were sent after the recovery period began (Section 7.3.2).
     pub(crate) fn may_grow(&self, ack: &Ack) -> bool {
-        !ack.app_limited && !self.answered(ack.last_sent)
+        !ack.app_limited && !self.sent_before_recovery(ack.last_sent)
     }
 
-    /// NewReno's growth for these acknowledged bytes (RFC 9002 sections 7.3.1
-    /// and 7.3.3).
+    /// Grows the window as NewReno does (RFC 9002, Section 7.3.1 and 7.3.3).
     pub(crate) fn grow(&mut self, acked: u64) {
         if self.in_slow_start() {
             self.set(self.bytes + acked as f64);
@@ -150,14 +148,14 @@ impl Window {
         }
     }
 
-    /// One datagram for a window of acknowledged bytes (RFC 9002 section 7.3.3,
-    /// equation 4.2 when the bytes are one datagram).
+    /// Grows the window by one datagram per window of acknowledged bytes (RFC 9002, Section
+    /// 7.3.3; equation 4.2 of the thesis for one datagram).
     pub(crate) fn avoid_congestion(&mut self, acked: f64) {
         self.set(self.bytes + self.datagram() * acked / self.bytes);
     }
 
-    /// A new maximum datagram size. An initial window that is still untouched
-    /// keeps its count of datagrams (RFC 9002 section 7.2).
+    /// Sets the maximum datagram size. An initial window that has not changed yet keeps its
+    /// number of datagrams (RFC 9002, Section 7.2).
     pub(crate) fn set_datagram(&mut self, bytes: u64) {
         let old = self.settings.max_datagram_size.max(1);
         self.settings.max_datagram_size = bytes;
@@ -187,7 +185,7 @@ impl Window {
         }
     }
 
-    /// What the window knows of the metrics; the estimates are the caller's.
+    /// The metrics of the window, completed with the caller's estimates.
     pub(crate) fn metrics(&self, sample: Option<f64>, estimate: Option<f64>) -> Metrics {
         Metrics {
             bandwidth_sample: sample.map(|rate| rate as u64),

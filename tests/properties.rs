@@ -1,18 +1,18 @@
-//! What holds for every controller, whatever happens to it.
+//! Properties of every controller under arbitrary events.
 //!
-//! A small transport turns arbitrary steps into events that keep the port's
-//! contract: time does not run backwards, only what is in flight is acknowledged
-//! or lost, the round-trip estimator follows RFC 9002 section 5. Nothing else is
-//! honest: ACKs come in any order, at any speed, at one instant.
+//! A small transport turns arbitrary steps into events that keep the contract of the interface:
+//! time never decreases, only packets in flight are acknowledged or lost, and the RTT estimator
+//! follows RFC 9002, Section 5 (<https://www.rfc-editor.org/rfc/rfc9002#section-5>). Beyond that it
+//! is adversarial: ACKs arrive in any order, at any rate, and at one instant.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use petra::catalogue::recipe;
 use petra::controller::{
     Ack, Controller, Loss, Metrics, Pto, Rtt, Sent, Settings, SpuriousLoss, Time,
     MINIMUM_WINDOW_DATAGRAMS,
 };
+use petra::registry::factory;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -95,7 +95,7 @@ fn controller() -> impl Strategy<Value = (&'static str, String)> {
         // Its tau decides what `most_acked` is.
         any::<bool>().prop_map(|on| ("westwood-nr", format!("null_samples={on}"))),
         (1.0f64..10.0, 0.1f64..100.0, 0.1f64..0.99).prop_map(|(start, add, keep)| {
-            let options = format!("slow_start={start},avoidance={add},after_loss={keep}");
+            let options = format!("slow_start={start},additive_increase={add},beta={keep}");
             ("newreno-34", options)
         }),
         (0.01f64..0.99, 0.01f64..60.0).prop_map(|(alpha, floor)| {
@@ -125,7 +125,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     })
 }
 
-/// What the controllers under test are told, and what came of it.
+/// Controllers under test and the events that they have seen.
 struct Transport {
     controllers: Vec<Box<dyn Controller>>,
     settings: Settings,
@@ -191,7 +191,7 @@ impl Transport {
         Some((taken.first()?.0, taken.last()?.0, bytes))
     }
 
-    /// RFC 9002 section 5.3.
+    /// RFC 9002, Section 5.3.
     fn measure(&mut self, latest: Duration) -> Rtt {
         let rtt = match self.rtt {
             None => Rtt {
@@ -324,7 +324,7 @@ fn estimate(metrics: &Metrics) -> f64 {
     metrics.bandwidth_estimate.unwrap_or(0) as f64
 }
 
-/// What must hold of one controller at any time.
+/// Checks the properties that hold at any time.
 fn check(transport: &Transport) -> Result<(), TestCaseError> {
     let minimum = MINIMUM_WINDOW_DATAGRAMS * transport.settings.max_datagram_size;
     for controller in &transport.controllers {
@@ -337,7 +337,7 @@ fn check(transport: &Transport) -> Result<(), TestCaseError> {
 }
 
 fn built(name: &str, options: &str, settings: Settings) -> Box<dyn Controller> {
-    recipe(name, options)
+    factory(name, options)
         .expect("valid options")
         .build(settings)
 }
@@ -477,7 +477,7 @@ proptest! {
                     faster_retransmission=off,best_recovery=off,timeout_reaction=off";
         let controllers = vec![
             built("petra-thesis", bare, settings),
-            built("newreno-34", "slow_start=2,avoidance=1,after_loss=0.5", settings),
+            built("newreno-34", "slow_start=2,additive_increase=1,beta=0.5", settings),
             built("highbrow", "", settings),
         ];
         let mut transport = Transport::new(controllers, settings);

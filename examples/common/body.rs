@@ -14,7 +14,7 @@ pub(crate) const FIELD: (&str, &str) = ("petra-body", "generated");
 /// mistake for one another, at a distance of packets or buffers, are equal.
 const PERIOD: usize = 1_048_573;
 
-/// How much of the block follows itself, so that a part may begin anywhere.
+/// Bytes at the end of the block that repeat its beginning, so that a part may begin anywhere.
 const OVERLAP: usize = 65_536;
 
 /// The block, and its beginning once more. The numbers are SplitMix64's

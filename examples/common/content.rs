@@ -1,4 +1,4 @@
-//! What the server answers: files of a folder, and generated bodies.
+//! Content of the server: files of a folder, and generated bodies.
 
 use std::fs::File;
 use std::io;
@@ -48,7 +48,7 @@ pub(crate) struct Response {
     body: Body,
     length: u64,
     sent: u64,
-    /// Whether all of it was handed to quiche, which may still repeat it.
+    /// True once quiche has taken the whole body. quiche may still retransmit parts of it.
     pub(crate) done: bool,
 }
 
@@ -169,7 +169,7 @@ impl Body {
     }
 }
 
-/// Why a response ends before its end.
+/// Reason for which a response ends early.
 pub(crate) enum Failure {
     /// The client stopped it, or the connection ends.
     H3(h3::Error),

@@ -17,7 +17,7 @@ use super::body;
 /// A download, from its request to its last byte.
 pub(crate) struct Download {
     pub(crate) url: Url,
-    /// Where its file goes, if it is to be kept, and what there is of it.
+    /// Path of the file, if the body is to be kept.
     path: Option<PathBuf>,
     partial: Option<NamedTempFile>,
     status: Option<u16>,
@@ -32,7 +32,7 @@ pub(crate) struct Download {
     error: Option<String>,
 }
 
-/// How a body is verified, apart from its length.
+/// Verification of a body, apart from its length.
 enum Check {
     Nothing,
     /// Both ends have the block that it repeats.
@@ -41,7 +41,7 @@ enum Check {
     Sha256(Sha256),
 }
 
-/// What the summary says about a download.
+/// Result of a download, as printed in the summary.
 #[derive(Serialize)]
 pub(crate) struct Report {
     pub(crate) url: String,
@@ -188,22 +188,22 @@ impl Download {
         self.error.get_or_insert_with(|| reason.to_string());
     }
 
-    /// When it was requested, if it was.
+    /// The time of the request, if it has been sent.
     pub(crate) fn begun(&self) -> Option<Instant> {
         self.begun
     }
 
-    /// When its last byte so far came.
+    /// The time at which the last byte so far arrived.
     pub(crate) fn last(&self) -> Option<Instant> {
         self.last
     }
 
-    /// Whether all of it came, and nothing is wrong with it.
+    /// Returns true if the whole body arrived and passed its verification.
     pub(crate) fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// What became of it.
+    /// Returns the result of the download.
     pub(crate) fn report(&self) -> Report {
         let time = self.begun.zip(self.last);
         Report {
@@ -243,7 +243,7 @@ mod tests {
         fields.iter().map(header).collect()
     }
 
-    /// What `finish` says after this body, in two parts, and these trailers.
+    /// Returns the two parts of `finish`'s message after this body and these trailers.
     fn end(mut download: Download, body: &[u8], trailers: &[(&str, &str)]) -> String {
         let now = Instant::now();
         let (first, second) = body.split_at(body.len() / 3);

@@ -15,11 +15,11 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context, Result};
 use petra_qlog::Live;
 
-/// How much text of a trace goes to the thread at a time, in bytes.
+/// Bytes of a trace that are passed to the thread at once.
 const CHUNK: usize = 16 << 10;
 
-/// How many chunks may wait. Who writes more waits with them: a trace with gaps
-/// would be worth nothing.
+/// Maximum number of chunks in the channel. A writer of more blocks, as a trace with gaps would be
+/// worthless.
 const WAITING: usize = 1 << 10;
 
 /// The folder of the qlogs, and the thread that writes them. All is on the disk
@@ -139,7 +139,7 @@ fn write(inbox: Receiver<(Arc<Path>, Message)>) {
 struct Files {
     /// The trace as quiche writes it.
     raw: File,
-    /// What qvis opens.
+    /// The copy for qvis.
     copy: Live<File>,
 }
 

@@ -1,5 +1,4 @@
-//! What both ends of a connection can be told on the command line, and the
-//! quiche configuration that follows from it.
+//! Command-line options of both endpoints, and the quiche configuration that results from them.
 
 use std::fs::OpenOptions;
 use std::path::PathBuf;
@@ -29,8 +28,8 @@ pub(crate) struct Transport {
     #[arg(long, value_name = "KEY=VALUE,...")]
     cc_options: Option<String>,
 
-    /// Whether less room in the window than a datagram counts as none; off for
-    /// quiche's controllers and on for ours if not given
+    /// Treat less room in the window than a datagram as none; by default off for quiche's
+    /// controllers and on for PETRA's
     #[arg(long, value_name = "BOOL")]
     silly_window_avoidance: Option<bool>,
 
@@ -72,7 +71,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// Whether packets wait for the pacer.
+    /// Returns true if packets wait for the pacer.
     pub(crate) fn paced(&self) -> bool {
         !self.no_pacing
     }
@@ -83,7 +82,7 @@ impl Transport {
         petra::register();
         let controller = self.controller();
         let (name, options) = controller.split_once(':').unwrap_or((&controller, ""));
-        let of_quiche = check(name).is_ok() && !petra::catalogue::NAMES.contains(&name);
+        let of_quiche = check(name).is_ok() && !petra::registry::NAMES.contains(&name);
         match (&self.cc_options, of_quiche) {
             (Some(_), _) if self.cc.contains(':') => Err(
                 "options are given both behind the controller's name and in --cc-options".into(),
@@ -136,7 +135,7 @@ impl Transport {
         Ok(config)
     }
 
-    /// What connections leave behind. Makes the folder of the qlogs.
+    /// Creates the folder of the qlogs and returns the logs of the connections.
     pub(crate) fn logs(&self) -> Result<Logs> {
         Ok(Logs {
             keylog: self.keylog.clone(),

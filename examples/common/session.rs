@@ -18,14 +18,14 @@ use super::udp::Udp;
 /// Batches of datagrams that are read before they are acknowledged.
 const READS: usize = 4;
 
-/// How connections are made.
+/// Parameters with which connections are made.
 pub(crate) struct Connector<'a> {
     pub(crate) transport: &'a Transport,
     pub(crate) config: quiche::Config,
     pub(crate) logs: Logs,
-    /// Whether the server has to prove who it is.
+    /// Verifies the server's certificate.
     pub(crate) verify: bool,
-    /// How long each of a server's addresses has to answer.
+    /// Time within which each of a server's addresses must respond.
     pub(crate) timeout: Duration,
 }
 
@@ -48,7 +48,7 @@ struct Connection {
     quic: quiche::Connection,
     h3: Option<h3::Connection>,
     begun: Instant,
-    /// When to give the handshake up.
+    /// Time at which the handshake fails.
     deadline: Instant,
     handshake: Option<Duration>,
     /// Streams whose cancellation is on its way.
@@ -88,17 +88,17 @@ impl Session {
         &self.connection.udp
     }
 
-    /// When to call `advance`, if nothing arrives before.
+    /// The time at which to call `advance` if nothing arrives before.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.connection.due
     }
 
-    /// Whether nothing is left to do.
+    /// Returns true if nothing is left to do.
     pub(crate) fn is_over(&self) -> bool {
         self.waiting.is_empty() && self.running.is_empty() && self.connection.cancelled.is_empty()
     }
 
-    /// When its first request went out, if it did.
+    /// The time of the first request, if it has been sent.
     pub(crate) fn first_request(&self) -> Option<Instant> {
         let begun = self.running.values().chain(&self.ended);
         begun.filter_map(Download::begun).min()
@@ -344,8 +344,8 @@ impl Connection {
         Ok(())
     }
 
-    /// What a socket's error means: the end, unless the server was there before.
-    /// Anyone can forge an ICMP message, and paths recover.
+    /// Handles a socket error. It ends the connection only if the server has never responded:
+    /// anyone can forge an ICMP message, and paths recover.
     fn unreachable(&self, e: io::Error) -> Result<()> {
         match self.handshake {
             None => Err(e).with_context(|| format!("cannot reach {}", self.peer)),
@@ -353,7 +353,7 @@ impl Connection {
         }
     }
 
-    /// Why the connection ended.
+    /// Returns the reason for which the connection ended.
     fn end(&mut self) -> String {
         let peer = self.peer;
         let ssl: &mut SslRef = self.quic.as_mut();

@@ -25,12 +25,12 @@ const BATCH: usize = 8;
 /// waiting there may already allow more, or ask for less.
 const TURN: usize = 4;
 
-/// How early a packet may leave: by as much as quiche takes for the same time,
-/// and as a sleeping thread usually wakes late.
+/// Time by which a packet may leave early. quiche allows the same, and a sleeping thread usually
+/// wakes late.
 const EARLY: Duration = Duration::from_micros(50);
 
-/// What is asked of the kernel for the socket's buffers, in bytes. It grants
-/// no more than `net.core.rmem_max` and `wmem_max`.
+/// Requested size of the socket's buffers in bytes. The kernel grants at most `net.core.rmem_max`
+/// and `wmem_max`.
 const SOCKET_BUFFER: usize = 8 << 20;
 
 /// A UDP socket for QUIC connections.
@@ -39,8 +39,8 @@ pub(crate) struct Udp {
     state: UdpSocketState,
     local: SocketAddr,
     paced: bool,
-    /// Whether [`wait`] saw something arrive that was not read since: to ask the
-    /// kernel once more is a system call per packet.
+    /// True if [`wait`] reported data that has not been read since. A further poll of the socket
+    /// would cost a system call per packet.
     readable: Cell<bool>,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
@@ -160,8 +160,8 @@ impl Udp {
         Ok(Some(Instant::now()))
     }
 
-    /// When to send the next packet, if not now. The packet that closes a
-    /// connection waits for nobody.
+    /// Returns the release time of the next packet, or `None` for now. A packet that closes the
+    /// connection does not wait for the pacer.
     fn release_time<F: BufFactory>(
         &self,
         conn: &quiche::Connection<F>,
@@ -234,7 +234,7 @@ impl Udp {
 /// SIGINT and SIGTERM as something to wait for.
 pub(crate) struct Signals {
     pipe: UnixStream,
-    /// Whether [`wait`] saw one that was not read since.
+    /// True if [`wait`] reported a signal that has not been read since.
     readable: Cell<bool>,
 }
 
@@ -252,7 +252,7 @@ impl Signals {
         })
     }
 
-    /// Whether [`wait`] saw a signal since the last call.
+    /// Returns true if [`wait`] reported a signal since the last call.
     pub(crate) fn arrived(&mut self) -> bool {
         self.readable.take() && matches!(self.pipe.read(&mut [0; 16]), Ok(1..))
     }

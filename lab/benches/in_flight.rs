@@ -1,10 +1,9 @@
-//! How the cost of what is delivered grows with what is in flight:
-//! `cargo bench -p petra-lab --bench in_flight`.
+//! Growth of the CPU time per delivered megabit with the bytes in flight: `cargo bench -p petra-lab
+//! --bench in_flight`.
 //!
-//! CPU time of one thread, everything counted, per megabit of the body, from 30 Mbit/s to
-//! 1 Gbit/s, without and with loss. The ratios are to the first line: a cost that does not
-//! depend on what is in flight leaves them at one. Arguments are controllers; none stands
-//! for `petra`.
+//! It measures one thread, including everything, from 30 Mbit/s to 1 Gbit/s, without and with loss.
+//! Ratios are relative to the first line: a cost that does not depend on the bytes in flight keeps
+//! them at one. Arguments are controllers; the default is `petra`.
 
 use std::time::Duration;
 

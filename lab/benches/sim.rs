@@ -1,8 +1,7 @@
-//! How fast the simulator is: `cargo bench -p petra-lab --bench sim`.
+//! Speed of the simulator: `cargo bench -p petra-lab --bench sim`.
 //!
-//! CPU time of one thread, everything counted: both endpoints' cryptography,
-//! HTTP/3, the links and the report. Arguments are controllers; none stands
-//! for a few of them.
+//! It measures the CPU time of one thread, including both endpoints' cryptography, HTTP/3, the
+//! links and the report. Arguments are controllers; the default is a small selection.
 
 use std::time::Duration;
 

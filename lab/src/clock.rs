@@ -14,11 +14,11 @@ use libc::{c_int, c_long, clockid_t, timespec, timeval};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What the monotonic clock says when virtual time begins. A day leaves room
-/// for code that subtracts from the present.
+/// Monotonic clock at the beginning of virtual time. One day leaves room for code that subtracts
+/// from the present.
 const MONOTONIC_START: u64 = 86_400 * SECOND;
 
-/// What the wall clock says when virtual time begins: 2026-01-01 00:00 UTC.
+/// Wall clock at the beginning of virtual time: 2026-01-01 00:00 UTC.
 const WALL_START: u64 = 1_767_225_600 * SECOND;
 
 thread_local! {
@@ -72,8 +72,8 @@ impl Drop for VirtualClock {
     }
 }
 
-/// What `clock` says in virtual time, in nanoseconds; `None` when this thread
-/// or this clock runs in real time.
+/// Returns the virtual time of `clock` in nanoseconds; `None` if this thread or this clock runs in
+/// real time.
 fn virtual_time(clock: clockid_t) -> Option<u64> {
     let start = match clock {
         libc::CLOCK_MONOTONIC

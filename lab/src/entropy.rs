@@ -65,12 +65,11 @@ fn fill(bytes: &mut [u8]) -> bool {
     })
 }
 
-/// What the linker puts in the place of BoringSSL's `RAND_bytes`, which always
-/// returns 1.
+/// Replaces BoringSSL's `RAND_bytes`, by the linker. It always returns 1.
 ///
 /// # Safety
 ///
-/// As BoringSSL's: `len` bytes from `buf` on may be written.
+/// As for `RAND_bytes`: `len` bytes from `buf` must be writable.
 #[no_mangle]
 pub unsafe extern "C" fn __wrap_RAND_bytes(buf: *mut u8, len: usize) -> libc::c_int {
     if len == 0 {

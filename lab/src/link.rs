@@ -1,7 +1,7 @@
-//! What a link is asked to be. One description serves the simulator and netem.
+//! Definition of a link, for the simulator and netem alike.
 //!
-//! A link is one bottleneck with its two directions, each a [`Direction`];
-//! `netem` and `sim` make it real.
+//! A link is one bottleneck with two directions, each a [`Direction`]. `netem` and `sim` implement
+//! it.
 
 mod aqm;
 mod distribution;
@@ -60,12 +60,12 @@ pub struct Direction {
     /// Instead of a rate: what an LTE cell does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lte: Option<Lte>,
-    /// What drops ahead of the queue.
+    /// Token bucket ahead of the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policer: Option<Policer>,
     /// The most that waits for the bottleneck.
     pub queue: Queue,
-    /// How the queue is managed.
+    /// Active queue management.
     #[serde(skip_serializing_if = "is_default")]
     pub aqm: Aqm,
     /// One-way propagation delay.
@@ -82,8 +82,8 @@ pub struct Direction {
     /// own.
     #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
     pub jitter_hold: Duration,
-    /// Whether packets may overtake each other by jitter; otherwise one with a
-    /// short delay waits for those before it.
+    /// Lets packets overtake each other by jitter. Otherwise a packet with a short delay waits for
+    /// earlier ones.
     #[serde(skip_serializing_if = "is_default")]
     pub jitter_reorders: bool,
     /// Probability that a packet is lost, 0 to 1.
@@ -149,11 +149,11 @@ impl Link {
         self.down.delay + self.up.delay
     }
 
-    /// Whether there can be such a link.
+    /// Checks that the link is valid.
     ///
     /// # Errors
     ///
-    /// What cannot be and what can, in one sentence.
+    /// The invalid value and the valid ones, in one sentence.
     pub fn check(&self) -> Result<()> {
         self.down.check().context("the way of the data")?;
         self.up.check().context("the way back")
@@ -161,11 +161,11 @@ impl Link {
 }
 
 impl Direction {
-    /// Whether there can be such a link.
+    /// Checks that the direction is valid.
     ///
     /// # Errors
     ///
-    /// What cannot be and what can, in one sentence.
+    /// The invalid value and the valid ones, in one sentence.
     pub fn check(&self) -> Result<()> {
         self.check_schedule()?;
         self.stages()
@@ -198,7 +198,7 @@ impl Direction {
         self.handover.map_or(Ok(()), |handover| handover.check())
     }
 
-    /// Whether its bottleneck carries only so much.
+    /// Returns true if the bottleneck has a rate limit.
     pub(crate) fn is_limited(&self) -> bool {
         let policed = self.policer.is_some();
         policed || self.rate.is_some() || self.trace.is_some() || self.lte.is_some()

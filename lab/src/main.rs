@@ -37,7 +37,7 @@ enum Command {
     #[command(hide = true)]
     Boot {
         folder: PathBuf,
-        /// What user-mode Linux adds to any command line.
+        /// Arguments that user-mode Linux adds to any command line.
         additions: Vec<String>,
     },
 }

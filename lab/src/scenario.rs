@@ -1,4 +1,4 @@
-//! What a run is asked to do, whatever makes the network real.
+//! Definition of a run, independent of the backend.
 
 mod cross;
 mod flow;
@@ -30,20 +30,20 @@ pub struct Scenario {
     pub path: Vec<Link>,
     /// The connections that share the path.
     pub flows: Vec<Flow>,
-    /// What else is on the path.
+    /// Cross traffic on the path.
     #[serde(default)]
     pub cross: Vec<CrossTraffic>,
-    /// When the run ends.
+    /// Duration of the run.
     #[serde(with = "Text::<Time>", default = "defaults::duration")]
     pub duration: Duration,
-    /// What all randomness of the run follows from.
+    /// Seed of all random numbers of the run.
     #[serde(default = "defaults::seed")]
     pub seed: u64,
     /// The servers' `max_datagram_size`: bytes of UDP payload, at least 1200
-    /// (RFC 9000 14.1).
+    /// (RFC 9000, Section 14.1).
     #[serde(default = "defaults::max_datagram_size")]
     pub max_datagram_size: usize,
-    /// How the servers treat the pacer's advice.
+    /// Treatment of the pacer's release times by the servers.
     #[serde(default)]
     pub pacing: Pacing,
     /// Time between two samples of a flow.
@@ -115,11 +115,11 @@ impl Scenario {
         format!("{side}-{flow}-{cc}{start}-seed{}.sqlog", self.seed)
     }
 
-    /// Whether there can be such a run.
+    /// Checks that the scenario is valid.
     ///
     /// # Errors
     ///
-    /// What cannot be and what can, in one sentence.
+    /// The invalid value and the valid ones, in one sentence.
     pub fn check(&self) -> Result<()> {
         self.check_parts().map_err(|(_, error)| error)
     }
@@ -169,7 +169,7 @@ impl Scenario {
     /// As many flows as there are ports.
     const MOST_FLOWS: usize = 60_000;
 
-    /// Whether something from `start` to `stop` is within the run.
+    /// Checks that the time from `start` to `stop` is within the run.
     fn check_times(&self, start: Duration, stop: Option<Duration>) -> Result<()> {
         ensure!(
             start < self.duration,
@@ -193,7 +193,7 @@ pub(crate) enum Part {
     Cross(usize),
 }
 
-/// How a server treats the pacer's advice.
+/// Treatment of the pacer's release times by a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {

@@ -10,22 +10,20 @@ use std::process::Command;
 use petra_lab::results::{ResultSet, Summary, Table};
 use petra_lab::units::parse_rate;
 
-/// How far goodputs may be apart, as a share of the simulator's. Runs that lose
-/// packets by chance differ among themselves by some 3 %.
+/// Maximum difference of goodputs, as a share of the simulator's. Runs with random losses differ
+/// among themselves by some 3 %.
 const GOODPUT: f64 = 0.06;
 
-/// How far mean queueing delays may be apart: a datagram's time at the bottleneck
-/// and so many milliseconds, for what wakes late on a busy machine sends in
-/// bunches, and a share of the simulator's.
+/// Maximum difference of mean queueing delays, in addition to a datagram's transmission time and a
+/// share of the simulator's delay. A busy machine wakes late and sends in bursts.
 const QUEUE_MS: f64 = 4.0;
 const QUEUE_SHARE: f64 = 0.15;
 
 /// A full-sized datagram with its headers, in bits.
 const DATAGRAM: f64 = 8.0 * 1378.0;
 
-/// What else the machine does disturbs netem, and never the simulator. A plan
-/// that is out of bounds is made again, so often at the most: the same deviation
-/// every time is not the machine's.
+/// Maximum number of attempts. Other load of the machine disturbs netem, and never the simulator. A
+/// plan out of bounds is repeated; a deviation in every attempt is not caused by the machine.
 const ATTEMPTS: usize = 3;
 
 /// The plans by name.
@@ -66,7 +64,7 @@ fn datagram_ms(plan: &Path) -> f64 {
     1e3 * DATAGRAM / parse_rate(rate).unwrap() as f64
 }
 
-/// Whether netem's figures are within the bounds around the simulator's.
+/// Returns true if netem's figures are within the bounds around the simulator's.
 fn agree(sim: [f64; 2], netem: [f64; 2], datagram_ms: f64) -> bool {
     let apart = |which: usize| (sim[which] - netem[which]).abs();
     let queue = datagram_ms + QUEUE_MS + QUEUE_SHARE * sim[1];

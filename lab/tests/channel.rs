@@ -19,8 +19,8 @@ const SECOND: Nanos = 1_000 * MS;
 /// A packet that enters: when, of which flow, how long.
 type Entry = (Nanos, u32, usize);
 
-/// What became of each packet, in the order of entering; `None` for what is
-/// still inside at the end.
+/// Returns the outcome of each packet, in the order of entering; `None` for packets that are still
+/// inside at the end.
 fn pass(direction: &Direction, entries: &[Entry], end: Nanos) -> Vec<Option<Fate>> {
     let round_trip = 2 * direction.delay;
     let mut channel = Channel::new(direction, round_trip, generator(1, 1)).unwrap();
@@ -260,7 +260,7 @@ fn of_small_packets_every_third_passes() {
     assert_eq!(passed, expected);
 }
 
-/// What a link does that draws on everything random, in one number.
+/// Reduces the behaviour of a link with every random feature to one number.
 #[test]
 fn the_same_seed_is_the_same_link_on_every_machine() {
     let direction = Direction {

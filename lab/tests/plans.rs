@@ -79,7 +79,7 @@ impl Place {
         self.command(words).output().unwrap()
     }
 
-    /// What a command that succeeds prints.
+    /// Returns the output of a command that succeeds.
     fn ok(&self, words: &str) -> String {
         let output = self.output(words);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -87,7 +87,7 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What a command that fails says.
+    /// Returns the message of a command that fails.
     fn fails(&self, words: &str) -> String {
         let output = self.output(words);
         let errors = String::from_utf8(output.stderr).unwrap();
@@ -105,7 +105,7 @@ impl Place {
     }
 }
 
-/// What `check` says of a plan that is `PLAN` with `from` replaced.
+/// Returns the message of `check` for `PLAN` with `from` replaced.
 fn wrong(from: &str, to: &str) -> String {
     assert!(PLAN.contains(from), "{from}");
     let place = Place::new(&PLAN.replacen(from, to, 1));

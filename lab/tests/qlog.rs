@@ -19,7 +19,7 @@ fn petra_lab(arguments: &[&str], folder: &Path) -> Command {
     command
 }
 
-/// What it prints.
+/// Returns the output of the command.
 fn says(arguments: &[&str], folder: &Path) -> String {
     let output = petra_lab(arguments, folder).output().unwrap();
     let Output { status, stdout, .. } = &output;
@@ -27,7 +27,7 @@ fn says(arguments: &[&str], folder: &Path) -> String {
     String::from_utf8(stdout.clone()).unwrap()
 }
 
-/// What is wrong with it.
+/// Returns the error of the command.
 fn refuses(arguments: &[&str], folder: &Path) -> String {
     let output = petra_lab(arguments, folder).output().unwrap();
     let error = String::from_utf8(output.stderr).unwrap();

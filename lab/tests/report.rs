@@ -191,7 +191,7 @@ fn texts(page: &str) -> Vec<&str> {
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-/// Whether the words stand one after the other, with others between them.
+/// Returns true if the words appear in this order, with others between them.
 fn in_order(texts: &[&str], words: &[&str]) -> bool {
     let mut texts = texts.iter();
     words.iter().all(|word| texts.any(|text| text == word))

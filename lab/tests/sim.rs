@@ -57,7 +57,7 @@ fn run_with_qlogs(seed: u64, folder: &Path) -> (Report, Vec<Vec<u8>>) {
     (report, qlogs(folder))
 }
 
-/// What the files of a folder contain, in the order of their names.
+/// Returns the contents of a folder's files, in the order of their names.
 fn qlogs(folder: &Path) -> Vec<Vec<u8>> {
     let files = fs::read_dir(folder).unwrap();
     let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();

@@ -1,8 +1,7 @@
-//! How fast a trace of 300 MB is rewritten for qvis, and in how much memory.
+//! Measures the time and the memory to rewrite a trace of 300 MB for qvis.
 //!
-//! The trace is a real one over and over, with times, packet numbers, ranges and
-//! offsets that go on. `cargo bench -p petra-qlog` prints the figures; the memory
-//! is the process's peak, from Linux.
+//! The trace repeats a real one, with increasing times, packet numbers, ranges and offsets. `cargo
+//! bench -p petra-qlog` prints the figures. The memory is the process's peak, as Linux reports it.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -14,13 +13,13 @@ use petra_qlog::qvis::{fit, rewrite, Detail, Size};
 /// Bytes of the trace.
 const SIZE: u64 = 300_000_000;
 
-/// What slim copies are to fit in.
+/// Size limit of slim copies.
 const BUDGET: Size = Size {
     bytes: 20_000_000,
     packets: u64::MAX,
 };
 
-/// What goes on from one repetition to the next, in the fields' units.
+/// Increments of fields from one repetition to the next, in the fields' units.
 const STEPS: [(&str, u64); 4] = [
     ("\"time\":", 2_000),
     ("\"packet_number\":", 1_000),

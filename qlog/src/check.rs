@@ -1,12 +1,12 @@
-//! Whether a trace is what it says it is, without a browser.
+//! Checks of a trace without a browser.
 
 use std::io::Read;
 
 use crate::qvis::{NO_VALUE, RTT_FIELDS};
 use crate::{End, Error, Event, Fields, Kind, Packet, Space, Trace};
 
-/// How long before the end of a trace its last packet is at most, in
-/// milliseconds: qvis takes its time axis from packets.
+/// Longest time between the last packet and the end of a trace, in milliseconds. qvis takes its
+/// time axis from packets.
 const LAST_PACKET_WITHIN: f64 = 1000.0;
 
 /// A trace without fault.
@@ -25,7 +25,7 @@ pub struct Report {
     pub lost: u64,
     /// Lost packets as the connection counted them, if it wrote that.
     pub counted: Option<u64>,
-    /// What is missing of it.
+    /// The missing end of the trace.
     pub end: End,
 }
 

@@ -1,13 +1,13 @@
-//! What can be wrong with a trace.
+//! Errors of traces.
 
 use std::fmt;
 use std::io;
 
 use crate::qvis::Size;
 
-/// Why a trace cannot be read or written.
+/// Reason for which a trace cannot be read or written.
 ///
-/// Records count from 1, which is the header; bytes count from 0.
+/// Records count from 1, which is the header. Bytes count from 0.
 #[derive(Debug)]
 pub enum Error {
     /// There is nothing but blanks.
@@ -20,32 +20,32 @@ pub enum Error {
     Corrupt {
         /// The record's number.
         record: u64,
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
-        /// What is wrong with it.
+        /// Description of the error.
         reason: String,
     },
     /// A record is longer than [`LONGEST_RECORD`](crate::LONGEST_RECORD).
     TooLong {
         /// The record's number.
         record: u64,
-        /// Where the record begins.
+        /// Offset of the record.
         offset: u64,
     },
     /// The input cannot be read further.
     Read {
-        /// How many records came before.
+        /// Number of records before.
         after: u64,
-        /// What the input says.
+        /// Error of the input.
         source: io::Error,
     },
     /// Every record is right, and the trace is not.
     Whole(String),
     /// The trace cannot be made as small as it should be.
     DoesNotFit {
-        /// How small it should be.
+        /// Size limit.
         budget: Size,
-        /// How small it gets.
+        /// Smallest size that can be reached.
         smallest: Size,
     },
     /// The output cannot be written.

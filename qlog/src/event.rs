@@ -16,7 +16,7 @@ pub struct Trace<R> {
     truncated: Option<u64>,
 }
 
-/// Where a trace ends that is not whole.
+/// Position at which an incomplete trace ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct End {
     /// The number of a last record that is not whole.
@@ -50,7 +50,7 @@ impl<R: Read> Trace<R> {
         })
     }
 
-    /// What the trace says of itself.
+    /// The header of the trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -76,7 +76,7 @@ impl<R: Read> Trace<R> {
         }
     }
 
-    /// What is missing, once there are no more events.
+    /// Returns the missing end of the trace, after the last event.
     pub fn end(&self) -> End {
         End {
             truncated: self.truncated,
@@ -90,7 +90,7 @@ impl<R: Read> Trace<R> {
 pub struct Event<'a> {
     /// The record's number, from 1.
     pub number: u64,
-    /// Where the record begins, in bytes.
+    /// Offset of the record in bytes.
     pub offset: u64,
     /// The whole record.
     pub text: &'a str,
@@ -100,7 +100,7 @@ pub struct Event<'a> {
     pub time_text: &'a str,
     /// The name, with its category.
     pub name: &'a str,
-    /// What it is, as far as it matters here.
+    /// The kind of event, for those that matter here.
     pub kind: Kind,
     /// The JSON object that says more.
     pub data: &'a str,
@@ -186,7 +186,7 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Where a part of the record's text begins within it.
+    /// Returns the offset of a part within the record's text.
     pub(crate) fn position(&self, part: &str) -> usize {
         part.as_ptr() as usize - self.text.as_ptr() as usize
     }
@@ -195,19 +195,19 @@ impl<'a> Event<'a> {
 /// A packet that was sent, received or lost.
 #[derive(Debug, Deserialize)]
 pub struct Packet<'a> {
-    /// Which packet it is.
+    /// The packet's header.
     #[serde(borrow)]
     pub header: PacketHeader<'a>,
     /// Its size.
     pub raw: Option<RawInfo>,
-    /// What is in it.
+    /// The packet's frames.
     #[serde(borrow)]
     pub frames: Option<Vec<Frame<'a>>>,
     /// Of lost packets: that somebody has found it out from the trace.
     pub petra_inferred: Option<bool>,
 }
 
-/// Which packet it is.
+/// Type and number of a packet.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct PacketHeader<'a> {
     /// `initial`, `handshake`, `0RTT`, `1RTT`, or one without a number.
@@ -256,7 +256,7 @@ impl Packet<'_> {
 }
 
 impl Frame<'_> {
-    /// How much data of a stream it carries.
+    /// Bytes of stream data in the frame.
     pub fn data_length(&self) -> Option<u64> {
         self.length
             .or_else(|| self.raw.and_then(|raw| raw.payload_length))
@@ -273,7 +273,7 @@ pub enum Space {
 }
 
 impl Space {
-    /// Where packets of this type count; `None` for those without numbers.
+    /// Returns the packet number space of a packet type; `None` for packets without numbers.
     pub fn of(packet_type: &str) -> Option<Self> {
         match packet_type {
             "initial" => Some(Space::Initial),
@@ -350,8 +350,8 @@ impl<'a> Fields<'a> {
         self.get("congestion_window").or_else(|| self.get("cwnd"))
     }
 
-    /// How many packets have been declared lost since the last event that said
-    /// so, in quiche's own field; `None` where it is not given.
+    /// Packets declared lost since the last such event, from quiche's own field; `None` without the
+    /// field.
     pub fn newly_lost(&self) -> Option<u64> {
         #[derive(Deserialize)]
         struct Change {

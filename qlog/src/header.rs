@@ -13,7 +13,7 @@ const SEQUENTIAL: &str = "urn:ietf:params:qlog:file:sequential";
 /// The field of a header that says where the events of lost packets are from.
 pub(crate) const LOSSES: &str = "petra_packet_lost";
 
-/// What a trace says of itself.
+/// Header of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     fields: Map<String, Value>,
@@ -60,7 +60,7 @@ impl Header {
         self.fields.contains_key("qlog_version")
     }
 
-    /// What the trace is called.
+    /// The title of the trace.
     pub fn title(&self) -> Option<&str> {
         let own = self.fields.get("title");
         let title = own.or_else(|| self.fields["trace"].get("title"));
@@ -72,8 +72,7 @@ impl Header {
         self.fields["trace"]["vantage_point"]["type"].as_str()
     }
 
-    /// Where the events of lost packets are from; see
-    /// [`qvis::Source`](crate::qvis::Source).
+    /// The source of the events of lost packets; see [`qvis::Source`](crate::qvis::Source).
     pub fn losses(&self) -> Option<&str> {
         self.fields.get(LOSSES).and_then(Value::as_str)
     }

@@ -32,10 +32,10 @@ pub use header::Header;
 pub use live::Live;
 pub use records::{Record, Records, LONGEST_RECORD};
 
-/// How the name of a trace for qvis ends; qvis goes by `.sqlog`.
+/// Suffix of a trace for qvis. qvis identifies the format by `.sqlog`.
 pub const QVIS_SUFFIX: &str = ".qvis.sqlog";
 
-/// Where the copy for qvis of a raw trace belongs: beside it.
+/// Returns the path of the copy for qvis of a raw trace, in the same folder.
 ///
 /// ```
 /// # use std::path::Path;

@@ -1,11 +1,10 @@
-//! Which packets were lost, in a trace that does not say.
+//! Inference of lost packets, for traces without events of them.
 //!
-//! quiche before our series writes no `packet_lost`. But it counts: the metrics
-//! that follow a detection say in `cf_lost_packets` how many packets it declared
-//! lost. Both of RFC 9002's thresholds (section 6.1) grow with packet numbers,
-//! so these are the lowest numbers of the space that are not acknowledged, and
-//! the count is enough to name them, whatever the thresholds were. A quiche so
-//! old that it does not count is taken to have the RFC's own thresholds.
+//! quiche without this project's series writes no `packet_lost`, but its metrics count losses in
+//! `cf_lost_packets`. Both thresholds of RFC 9002, Section 6.1
+//! (<https://www.rfc-editor.org/rfc/rfc9002#section-6.1>) grow with packet numbers. The lost
+//! packets are therefore the lowest unacknowledged numbers of the space, and their count identifies
+//! them for any threshold. For a quiche without that count, the RFC's own thresholds apply.
 
 use std::collections::VecDeque;
 
@@ -34,13 +33,13 @@ pub(crate) struct Losses {
     acked: usize,
     /// The trace has events of lost packets.
     told: bool,
-    /// How many since the last metrics.
+    /// Losses since the last metrics.
     unaccounted: u64,
-    /// What `cf_lost_packets` says in all; `None` when it is not there.
+    /// Total of `cf_lost_packets`; `None` without the field.
     pub(crate) counted: Option<u64>,
-    /// How many lost packets the trace has events of.
+    /// Lost packets that have events in the trace.
     pub(crate) logged: u64,
-    /// How many were inferred.
+    /// Lost packets that were inferred.
     pub(crate) inferred: u64,
     rtt: f64,
 }

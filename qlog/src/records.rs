@@ -8,7 +8,7 @@ use memchr::memchr;
 
 use crate::Error;
 
-/// What stands before each record.
+/// Separator before each record.
 pub(crate) const SEPARATOR: u8 = 0x1e;
 
 /// The longest record that is read, in bytes. quiche's are below 100 kB even
@@ -16,18 +16,18 @@ pub(crate) const SEPARATOR: u8 = 0x1e;
 /// filling the memory.
 pub const LONGEST_RECORD: usize = 1 << 22;
 
-/// What the buffer begins with, in bytes.
+/// Initial size of the buffer in bytes.
 const CHUNK: usize = 1 << 18;
 
 /// The records of a sequence.
 pub struct Records<R> {
     input: R,
     buffer: Vec<u8>,
-    /// What has been read and not been given out; begins with a separator.
+    /// Data that has been read and not returned; begins with a separator.
     unread: Range<usize>,
     ended: bool,
     cut: bool,
-    /// Where `unread` begins in the input.
+    /// Offset of `unread` in the input.
     offset: u64,
     number: u64,
 }
@@ -37,9 +37,9 @@ pub struct Records<R> {
 pub struct Record<'a> {
     /// Counts from 1.
     pub number: u64,
-    /// Where the record begins, in bytes of the plain sequence.
+    /// Offset of the record, in bytes of the decompressed sequence.
     pub offset: u64,
-    /// What stands between the separators, without blanks around it.
+    /// Text between the separators, without surrounding blanks.
     pub text: &'a [u8],
     /// No other record follows, so this one may not be whole.
     pub last: bool,
@@ -104,7 +104,7 @@ impl<R: Read> Records<R> {
         self.cut
     }
 
-    /// Where the next record is within the buffer, without its separator.
+    /// Returns the range of the next record in the buffer, without its separator.
     fn advance(&mut self) -> Result<Option<Range<usize>>, Error> {
         if self.unread.is_empty() && !self.fill()? {
             return Ok(None);

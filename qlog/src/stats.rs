@@ -1,4 +1,4 @@
-//! What people look for in a trace, in figures.
+//! Statistics of a trace.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -15,17 +15,17 @@ const MOST_STREAMS: usize = 1 << 14;
 /// A trace in figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
-    /// What the trace is called.
+    /// The title of the trace.
     pub title: Option<String>,
     /// `server` or `client`, whose trace it is.
     pub vantage_point: Option<String>,
     /// From the first event to the last, in seconds.
     pub seconds: f64,
-    /// How many events there are.
+    /// Number of events.
     pub events: u64,
-    /// What was sent.
+    /// Packets sent.
     pub sent: Traffic,
-    /// What was received.
+    /// Packets received.
     pub received: Traffic,
     /// Packets that loss detection declared lost: as the connection counted
     /// them, or by the events of lost packets.
@@ -35,10 +35,9 @@ pub struct Stats {
     /// The congestion window, in bytes; every value counts for as long as it
     /// lasted.
     pub window_bytes: Option<Percentiles>,
-    /// How often the window was reduced, by reason; `unknown` where the trace
-    /// has none.
+    /// Number of reductions of the window, by reason; `unknown` for traces without reasons.
     pub reductions: BTreeMap<String, u64>,
-    /// What is missing of it.
+    /// The missing end of the trace.
     #[serde(flatten)]
     pub end: End,
     /// The RTT samples themselves, sorted, in milliseconds.
@@ -46,7 +45,7 @@ pub struct Stats {
     pub rtt_samples: Vec<f64>,
 }
 
-/// What went one way.
+/// Traffic in one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Traffic {
     /// QUIC packets of all kinds.
@@ -144,17 +143,17 @@ struct Reading {
     /// The congestion window and since when.
     window: Option<(f64, f64)>,
     windows: Vec<(f64, f64)>,
-    /// How often the controller says that it has reduced the window.
+    /// Number of reductions, as the controller reports it.
     reductions: Option<u64>,
     reason: Option<String>,
-    /// How often the window became smaller.
+    /// Number of times that the window became smaller.
     shrunk: u64,
 }
 
 /// The stream data of one direction.
 #[derive(Default)]
 struct Streams {
-    /// How far each stream is.
+    /// Highest offset of each stream.
     ends: BTreeMap<u64, u64>,
     bytes: u64,
     first: Option<f64>,

@@ -123,7 +123,7 @@ fn the_window_is_rate_times_min_rtt() {
 
 #[test]
 fn a_sample_may_have_to_span_some_time() {
-    let mut estimator = AckRate::new(LowPass::new(ms(500))).spanning(ms(10));
+    let mut estimator = AckRate::new(LowPass::new(ms(500))).with_min_interval(ms(10));
     // Bunches of ten ACKs 0.1 ms apart, every 20 ms: 10 kB in 20 ms.
     for bunch in 0..100 {
         for ack in 0..10 {
@@ -137,7 +137,7 @@ fn a_sample_may_have_to_span_some_time() {
 
 #[test]
 fn within_a_bunch_there_is_no_new_sample() {
-    let mut estimator = AckRate::new(Smoothing::new(0.9)).spanning(GRANULARITY);
+    let mut estimator = AckRate::new(Smoothing::new(0.9)).with_min_interval(GRANULARITY);
     estimator.on_ack(ms(0), 1_000);
     estimator.on_ack(ms(10), 1_000);
     // 9 kB in 0.9 ms are no 10 MB/s.
@@ -152,10 +152,10 @@ fn within_a_bunch_there_is_no_new_sample() {
 
 #[test]
 fn a_silence_is_null_samples_where_they_are_wanted() {
-    let low_pass = AckRate::new(LowPass::new(ms(500))).spanning(ms(10));
+    let low_pass = AckRate::new(LowPass::new(ms(500))).with_min_interval(ms(10));
     for (mut estimator, rate) in [
         (low_pass, 100_000.0),
-        (low_pass.falling_silent(ms(250)), 48_000.0),
+        (low_pass.with_null_samples(ms(250)), 48_000.0),
     ] {
         estimator.on_ack(ms(0), 1_000);
         estimator.on_ack(ms(10), 1_000);
@@ -172,8 +172,8 @@ fn a_silence_is_null_samples_where_they_are_wanted() {
 #[test]
 fn null_samples_keep_the_bytes_that_came() {
     let mut estimator = AckRate::new(LowPass::new(ms(500)))
-        .spanning(ms(10))
-        .falling_silent(ms(250));
+        .with_min_interval(ms(10))
+        .with_null_samples(ms(250));
     estimator.on_ack(ms(0), 1_000);
     estimator.on_ack(ms(10), 1_000);
     // 5 ms are too short for a sample: it lasts until the null sample ends.
@@ -184,7 +184,7 @@ fn null_samples_keep_the_bytes_that_came() {
 
 #[test]
 fn a_silence_before_any_estimate_is_none() {
-    let mut estimator = AckRate::new(LowPass::new(ms(500))).falling_silent(ms(250));
+    let mut estimator = AckRate::new(LowPass::new(ms(500))).with_null_samples(ms(250));
     estimator.on_silence(ms(1_000));
     estimator.on_ack(ms(1_000), 1_000);
     estimator.on_silence(ms(3_000));
@@ -195,7 +195,7 @@ fn a_silence_before_any_estimate_is_none() {
 
 #[test]
 fn a_silence_of_years_is_told_at_once() {
-    let mut estimator = AckRate::new(LowPass::new(ms(20))).falling_silent(ms(10));
+    let mut estimator = AckRate::new(LowPass::new(ms(20))).with_null_samples(ms(10));
     estimator.on_ack(ms(0), 1_000);
     estimator.on_ack(ms(10), 1_000);
     estimator.on_silence(Duration::MAX);

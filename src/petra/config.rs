@@ -1,32 +1,32 @@
-//! What `petra` can be told, and its recipe.
+//! The options of `petra`, and its factory.
 
-use super::super::catalogue::Recipe;
 use super::super::controller::{Controller, Settings};
 use super::super::mechanisms::Mechanisms;
 use super::super::options::{Alpha, Entry, Gain, Options, Seconds};
 use super::super::pacing;
+use super::super::registry::Factory;
 use super::Petra;
 
-/// What `petra` can be told.
+/// Configuration of `petra`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PetraConfig {
-    /// Which of the five mechanisms are on.
+    /// The five mechanisms, each on or off.
     pub mechanisms: Mechanisms,
-    /// Weight of the past in the smoothed estimate (equation 4.4).
+    /// Weight of the past in the smoothed estimate (equation 4.4 of the thesis).
     pub alpha: Alpha,
-    /// Least span of a bandwidth sample, as a part of the minimum RTT.
-    pub span: Alpha,
-    /// The least timeout that faster retransmission compares with, in seconds.
+    /// Minimum interval of a bandwidth sample, as a share of the minimum RTT.
+    pub min_sample_interval: Alpha,
+    /// Minimum timeout that faster retransmission compares with, in seconds.
     pub timeout_floor: Seconds,
     /// Pacing rate over `cwnd / smoothed_rtt`.
     pub pacing_gain: Gain,
-    /// Whether a standing queue of the connection's own is drained.
+    /// Drains a self-inflicted standing queue.
     pub drain: bool,
-    /// Whether growth speeds up while no queue is seen.
+    /// Grows faster while no queue persists.
     pub probe: bool,
-    /// Whether ssthresh allows for ACKs that arrive in bunches.
+    /// Adds the typical size of an ACK aggregate to ssthresh.
     pub ack_allowance: bool,
-    /// Whether a reduction is undone when its losses prove spurious.
+    /// Undoes a reduction when its losses prove spurious.
     pub undo: bool,
 }
 
@@ -35,7 +35,7 @@ impl Default for PetraConfig {
         Self {
             mechanisms: Mechanisms::ALL,
             alpha: Alpha::thousandths(900),
-            span: Alpha::thousandths(500),
+            min_sample_interval: Alpha::thousandths(500),
             timeout_floor: Seconds::thousandths(1_000),
             pacing_gain: Gain::thousandths(1_100),
             drain: true,
@@ -52,48 +52,49 @@ impl Options for PetraConfig {
     fn entries(&mut self) -> Vec<Entry<'_>> {
         let mut entries = Vec::from(self.mechanisms.entries());
         entries.extend([
-            Entry {
-                key: "alpha",
-                help: "weight of the past in the estimate (eq. 4.4)",
-                value: &mut self.alpha,
-            },
-            Entry {
-                key: "span",
-                help: "least span of a bandwidth sample, in minimum RTTs",
-                value: &mut self.span,
-            },
-            Entry {
-                key: "timeout_floor",
-                help: "least timeout of faster retransmission, in seconds",
-                value: &mut self.timeout_floor,
-            },
+            Entry::new(
+                "alpha",
+                "weight of the past in the bandwidth estimate (eq. 4.4)",
+                &mut self.alpha,
+            ),
+            Entry::new(
+                "min_sample_interval",
+                "minimum interval of a bandwidth sample, in minimum RTTs",
+                &mut self.min_sample_interval,
+            )
+            .formerly("span"),
+            Entry::new(
+                "timeout_floor",
+                "minimum timeout of faster retransmission, in seconds",
+                &mut self.timeout_floor,
+            ),
             pacing::entry(&mut self.pacing_gain),
-            Entry {
-                key: "drain",
-                help: "drain a queue of one's own",
-                value: &mut self.drain,
-            },
-            Entry {
-                key: "probe",
-                help: "grow faster while no queue is seen",
-                value: &mut self.probe,
-            },
-            Entry {
-                key: "ack_allowance",
-                help: "allow for ACKs that arrive in bunches",
-                value: &mut self.ack_allowance,
-            },
-            Entry {
-                key: "undo",
-                help: "undo reductions for spurious losses",
-                value: &mut self.undo,
-            },
+            Entry::new(
+                "drain",
+                "drain a self-inflicted standing queue",
+                &mut self.drain,
+            ),
+            Entry::new(
+                "probe",
+                "grow faster while no queue persists",
+                &mut self.probe,
+            ),
+            Entry::new(
+                "ack_allowance",
+                "add the typical ACK aggregate to ssthresh",
+                &mut self.ack_allowance,
+            ),
+            Entry::new(
+                "undo",
+                "undo a reduction when its losses prove spurious",
+                &mut self.undo,
+            ),
         ]);
         entries
     }
 }
 
-impl Recipe for PetraConfig {
+impl Factory for PetraConfig {
     fn name(&self) -> &'static str {
         Self::NAME
     }

@@ -1,20 +1,20 @@
-//! Round trips, and what is remembered over the last few of them.
+//! Round trips, and filters over the last few of them.
 
 use super::super::controller::{Ack, Time};
 
-/// Round trips of a stretch. A peak is remembered for five at least and ten at
-/// most; BBR remembers ten.
-pub(super) const STRETCH: u32 = 5;
+/// Round trips of one half of a [`WindowedFilter`]: a value is remembered for five to ten
+/// round trips. BBR remembers its maximum bandwidth for ten.
+pub(super) const FILTER_ROUNDS: u32 = 5;
 
-/// Counts round trips: one ends when a packet is acknowledged that was sent
-/// after it began.
+/// Counts round trips. A round trip ends with the acknowledgment of a packet that was sent
+/// after the round trip began.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rounds {
+pub(super) struct RoundCounter {
     began: Option<Time>,
 }
 
-impl Rounds {
-    /// Whether this ACK ends a round trip.
+impl RoundCounter {
+    /// Returns true if this ACK ends a round trip.
     pub(super) fn ends(&mut self, ack: &Ack) -> bool {
         let ends = self.began.is_none_or(|began| ack.last_sent >= began);
         if ends {
@@ -24,45 +24,45 @@ impl Rounds {
     }
 }
 
-/// The best value, the largest or the least, of the present stretch of rounds and
-/// of the one before, so that a value is remembered for one stretch at least and
-/// two at most.
+/// The best value, largest or least, of the current [`FILTER_ROUNDS`] round trips and of
+/// those before.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Recent<T> {
+pub(super) struct WindowedFilter<T> {
     better: fn(T, T) -> T,
-    now: Option<T>,
-    before: Option<T>,
+    current: Option<T>,
+    previous: Option<T>,
     rounds: u32,
 }
 
-impl<T: Copy> Recent<T> {
-    /// What `better` returns of two values is the better one.
+impl<T: Copy> WindowedFilter<T> {
+    /// `better` returns the better one of two values.
     pub(super) fn new(better: fn(T, T) -> T) -> Self {
         Self {
             better,
-            now: None,
-            before: None,
+            current: None,
+            previous: None,
             rounds: 0,
         }
     }
 
     pub(super) fn add(&mut self, value: T) {
-        self.now = Some(self.now.map_or(value, |now| (self.better)(now, value)));
+        let better = self.better;
+        self.current = Some(self.current.map_or(value, |best| better(best, value)));
     }
 
-    /// A round trip ended.
+    /// Ends a round trip.
     pub(super) fn end_round(&mut self) {
         self.rounds += 1;
-        if self.rounds >= STRETCH {
-            self.before = self.now.take();
+        if self.rounds >= FILTER_ROUNDS {
+            self.previous = self.current.take();
             self.rounds = 0;
         }
     }
 
     pub(super) fn get(&self) -> Option<T> {
-        match (self.now, self.before) {
-            (Some(now), Some(before)) => Some((self.better)(now, before)),
-            (now, before) => now.or(before),
+        match (self.current, self.previous) {
+            (Some(current), Some(previous)) => Some((self.better)(current, previous)),
+            (current, previous) => current.or(previous),
         }
     }
 }
@@ -73,8 +73,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_trip_ends_with_a_packet_that_left_after_it_began() {
-        let mut rounds = Rounds::default();
+    fn a_round_trip_ends_with_a_packet_sent_after_it_began() {
+        let mut rounds = RoundCounter::default();
         assert!(rounds.ends(&ack(100, 1_200)));
         // Sent at 99 and 100 ms.
         assert!(!rounds.ends(&ack(189, 1_200)));
@@ -83,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn packets_of_the_past_end_none() {
-        let mut rounds = Rounds::default();
+    fn old_packets_end_no_round_trip() {
+        let mut rounds = RoundCounter::default();
         assert!(rounds.ends(&ack(100, 1_200)));
         let late = Ack {
             first_sent: ms(1),
@@ -96,16 +96,19 @@ mod tests {
 
     #[test]
     fn the_best_is_remembered_for_five_to_ten_rounds() {
-        for (mut recent, other) in [(Recent::new(f64::max), 1.0), (Recent::new(f64::min), 3.0)] {
-            assert_eq!(recent.get(), None);
-            recent.add(2.0);
+        for (mut filter, other) in [
+            (WindowedFilter::new(f64::max), 1.0),
+            (WindowedFilter::new(f64::min), 3.0),
+        ] {
+            assert_eq!(filter.get(), None);
+            filter.add(2.0);
             for _ in 0..9 {
-                recent.add(other);
-                recent.end_round();
-                assert_eq!(recent.get(), Some(2.0));
+                filter.add(other);
+                filter.end_round();
+                assert_eq!(filter.get(), Some(2.0));
             }
-            recent.end_round();
-            assert_eq!(recent.get(), Some(other));
+            filter.end_round();
+            assert_eq!(filter.get(), Some(other));
         }
     }
 }

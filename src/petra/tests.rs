@@ -1,5 +1,5 @@
 use super::super::events::{loss, measured, ms, pto, rtt, settings, DATAGRAM, INITIAL};
-use super::judge::{Decision, Why};
+use super::congestion_response::{Decision, Why};
 use super::*;
 
 fn with(change: impl Fn(&mut PetraConfig)) -> Petra {
@@ -102,23 +102,26 @@ mod on_loss {
     #[test]
     fn without_a_queue_the_link_lost_it() {
         let mut petra = steady(petra());
-        assert_eq!(petra.judge_loss(&loss(2_000)), Decision::Keep(Why::NoQueue));
+        assert_eq!(
+            petra.loss_response(&loss(2_000)),
+            Decision::Keep(Why::NoQueue)
+        );
         petra.on_loss(&loss(2_000));
         assert_eq!(petra.window(), 20_000);
-        assert_eq!(petra.phase(ms(2_000)), Phase::CongestionAvoidance);
+        assert_eq!(petra.phase(), Phase::CongestionAvoidance);
     }
 
     #[test]
     fn under_a_queue_it_is_congestion() {
         let mut petra = queued(petra());
         // 1200 bytes a millisecond: 108 000 in 90 ms, and a datagram.
-        let target = reduction(petra.judge_loss(&loss(2_000)));
+        let target = reduction(petra.loss_response(&loss(2_000)));
         assert_near(target, 109_200.0);
         petra.on_loss(&loss(2_000));
         assert_eq!(petra.window(), target as u64);
         assert_eq!(petra.ssthresh(), Some(target as u64));
         assert_eq!(petra.metrics().last_reduction, Some(Reduction::Loss));
-        assert_eq!(petra.phase(ms(2_000)), Phase::Recovery);
+        assert_eq!(petra.phase(), Phase::Recovery);
     }
 
     #[test]
@@ -127,22 +130,25 @@ mod on_loss {
         for now in 2_000..2_300 {
             petra.on_ack(&measured(now, 95));
         }
-        assert!(petra.queue_stands());
-        assert_eq!(petra.judge_loss(&loss(2_300)), Decision::Keep(Why::NoQueue));
+        assert!(petra.queue_persists());
+        assert_eq!(
+            petra.loss_response(&loss(2_300)),
+            Decision::Keep(Why::NoQueue)
+        );
     }
 
     #[test]
     fn it_leaves_seven_tenths_at_least() {
         let mut petra = queued(petra());
         petra.window.set(200_000.0);
-        assert_near(reduction(petra.judge_loss(&loss(2_000))), 140_000.0);
+        assert_near(reduction(petra.loss_response(&loss(2_000))), 140_000.0);
     }
 
     #[test]
     fn it_never_raises_the_window() {
         let mut petra = queued(petra());
         petra.window.set(50_000.0);
-        assert_eq!(reduction(petra.judge_loss(&loss(2_000))), 50_000.0);
+        assert_eq!(reduction(petra.loss_response(&loss(2_000))), 50_000.0);
     }
 
     #[test]
@@ -154,7 +160,10 @@ mod on_loss {
             last_sent: ms(2_000),
             ..loss(2_080)
         };
-        assert_eq!(petra.judge_loss(&further), Decision::Keep(Why::Answered));
+        assert_eq!(
+            petra.loss_response(&further),
+            Decision::Keep(Why::SentBeforeRecovery)
+        );
     }
 
     #[test]
@@ -175,7 +184,7 @@ mod on_loss {
             rtt: None,
             ..loss(100)
         };
-        assert_eq!(petra.judge_loss(&first), Decision::Keep(Why::Unmeasured));
+        assert_eq!(petra.loss_response(&first), Decision::Keep(Why::Unmeasured));
         petra.on_loss(&Loss {
             bytes: 3 * DATAGRAM,
             ..first
@@ -186,13 +195,13 @@ mod on_loss {
     #[test]
     fn off_every_loss_reduces_to_the_estimate() {
         let petra = steady(without(|on| on.best_recovery = false));
-        assert_near(reduction(petra.judge_loss(&loss(2_000))), 13_200.0);
+        assert_near(reduction(petra.loss_response(&loss(2_000))), 13_200.0);
     }
 
     #[test]
     fn off_a_loss_before_any_estimate_halves() {
         let petra = without(|on| on.best_recovery = false);
-        assert_eq!(reduction(petra.judge_loss(&loss(100))), 6_000.0);
+        assert_eq!(reduction(petra.loss_response(&loss(100))), 6_000.0);
     }
 }
 
@@ -267,7 +276,7 @@ mod on_pto {
     #[test]
     fn the_first_is_a_probe() {
         let petra = queued(petra());
-        assert_eq!(petra.judge_pto(&nth(1)), Decision::Keep(Why::TailProbe));
+        assert_eq!(petra.pto_response(&nth(1)), Decision::Keep(Why::TailProbe));
     }
 
     #[test]
@@ -289,20 +298,23 @@ mod on_pto {
         for now in (2_201..2_800).step_by(2) {
             petra.on_ack(&measured(now, 110));
         }
-        assert!(petra.rivals.are_there());
+        assert!(petra.competition.is_detected());
         assert!(petra.window.bytes() < reduced + 10_000.0);
     }
 
     #[test]
     fn and_a_silent_link_where_none_did() {
         let petra = steady(petra());
-        assert_eq!(petra.judge_pto(&nth(2)), Decision::Keep(Why::NoQueue));
+        assert_eq!(petra.pto_response(&nth(2)), Decision::Keep(Why::NoQueue));
     }
 
     #[test]
     fn further_ones_are_answered() {
         let petra = queued(petra());
-        assert_eq!(petra.judge_pto(&nth(3)), Decision::Keep(Why::Answered));
+        assert_eq!(
+            petra.pto_response(&nth(3)),
+            Decision::Keep(Why::SentBeforeRecovery)
+        );
     }
 
     #[test]
@@ -312,7 +324,7 @@ mod on_pto {
             rtt: None,
             ..nth(2)
         };
-        assert_eq!(petra.judge_pto(&blind), Decision::Keep(Why::Unmeasured));
+        assert_eq!(petra.pto_response(&blind), Decision::Keep(Why::Unmeasured));
         petra.on_pto(&blind);
         assert_eq!(petra.window(), INITIAL);
     }
@@ -320,7 +332,7 @@ mod on_pto {
     #[test]
     fn off_it_is_what_rfc_9002_has() {
         let petra = queued(without(|on| on.timeout_reaction = false));
-        assert_eq!(petra.judge_pto(&nth(2)), Decision::Keep(Why::Off));
+        assert_eq!(petra.pto_response(&nth(2)), Decision::Keep(Why::Off));
     }
 }
 
@@ -335,11 +347,11 @@ mod in_slow_start {
         flow(&mut petra, 1_153, 1_306, 110);
         assert_eq!(petra.ssthresh(), None);
         let mut now = 1_306;
-        while petra.ssthresh().is_none() && !petra.start.is_flat() {
+        while petra.ssthresh().is_none() && !petra.slow_start.is_flat() {
             flow(&mut petra, now, now + 9, 110);
             now += 9;
         }
-        assert!(!petra.start.is_flat());
+        assert!(!petra.slow_start.is_flat());
         assert_near(petra.ssthresh().unwrap() as f64, 13_200.0);
         assert_eq!(petra.metrics().last_reduction, Some(Reduction::Queue));
     }
@@ -436,7 +448,7 @@ mod in_congestion_avoidance {
         for now in at {
             petra.on_ack(&measured(now, 100));
             // A drain begins a recovery period.
-            if petra.window.answered(ms(now)) {
+            if petra.window.sent_before_recovery(ms(now)) {
                 drains.push(now);
             }
         }
@@ -463,7 +475,7 @@ mod in_congestion_avoidance {
         let drains = drains(&mut petra, (2_000..2_800).step_by(2));
         assert_eq!(drains, [2_000]);
         let ack = measured(2_800, 100);
-        assert_eq!(petra.judge_queue(&ack), Decision::Keep(Why::Rivals));
+        assert_eq!(petra.queue_response(&ack), Decision::Keep(Why::Competition));
         assert!(petra.window.bytes() >= 130_000.0, "it is restored");
     }
 
@@ -475,7 +487,7 @@ mod in_congestion_avoidance {
         let drained = petra.window.bytes();
         let ack = measured(2_150, 100);
         assert!(petra.window.may_grow(&ack));
-        assert_eq!(petra.judge_queue(&ack), Decision::Keep(Why::Tested));
+        assert_eq!(petra.queue_response(&ack), Decision::Keep(Why::TestPending));
         petra.on_ack(&ack);
         assert_eq!(petra.window.bytes(), drained);
     }
@@ -485,7 +497,7 @@ mod in_congestion_avoidance {
         let mut petra = queued(petra());
         petra.config.drain = true;
         petra.window.set(1_000_000.0);
-        let decision = petra.judge_queue(&measured(2_000, 100));
+        let decision = petra.queue_response(&measured(2_000, 100));
         assert_eq!(reduction(decision), 850_000.0);
     }
 
@@ -497,20 +509,20 @@ mod in_congestion_avoidance {
             app_limited: true,
             ..measured(2_000, 100)
         };
-        assert_eq!(petra.judge_queue(&idle), Decision::Keep(Why::AppLimited));
+        assert_eq!(petra.queue_response(&idle), Decision::Keep(Why::AppLimited));
     }
 
     #[test]
     fn off_nothing_is_drained() {
         let petra = queued(petra());
-        let decision = petra.judge_queue(&measured(2_000, 100));
+        let decision = petra.queue_response(&measured(2_000, 100));
         assert_eq!(decision, Decision::Keep(Why::Off));
     }
 
     #[test]
     fn without_a_queue_nothing_is_drained() {
         let petra = steady(petra());
-        let decision = petra.judge_queue(&measured(2_000, 90));
+        let decision = petra.queue_response(&measured(2_000, 90));
         assert_eq!(decision, Decision::Keep(Why::NoQueue));
     }
 
@@ -518,9 +530,9 @@ mod in_congestion_avoidance {
     fn growth_is_a_datagram_a_window_and_doubles_when_quiet() {
         for (probe, quiet, step) in [(true, 0, 1), (false, 20, 1), (true, 9, 2)] {
             let mut petra = steady(with(|config| config.probe = probe));
-            petra.probe = Probe::default();
+            petra.increase = AdditiveIncrease::default();
             for _ in 0..quiet {
-                petra.probe.end_round(false, false);
+                petra.increase.end_round(false, false);
             }
             petra.window.set(20_000.0);
             petra.grow(&measured(2_000, 90));
@@ -547,9 +559,9 @@ fn persistent_congestion_forgets_the_path() {
     petra.on_loss(&loss(2_000));
     petra.on_persistent_congestion(ms(2_000));
     assert_eq!(petra.window(), 2 * DATAGRAM);
-    assert_eq!(petra.phase(ms(2_000)), Phase::SlowStart);
+    assert_eq!(petra.phase(), Phase::SlowStart);
     assert_eq!(petra.metrics().bandwidth_estimate, None);
-    assert!(!petra.queue_stands());
+    assert!(!petra.queue_persists());
     petra.on_spurious_loss(&SpuriousLoss {
         now: ms(2_010),
         packets: 1,

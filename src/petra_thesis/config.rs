@@ -1,20 +1,20 @@
-//! What `petra-thesis` can be told, and its recipe.
+//! The options of `petra-thesis`, and its factory.
 
 use super::super::bandwidth::{AckRate, Estimator, Smoothing, GRANULARITY};
-use super::super::catalogue::Recipe;
 use super::super::controller::{Controller, Settings};
 use super::super::mechanisms::Mechanisms;
 use super::super::options::{Alpha, Entry, Gain, OptionValue, Options, Seconds};
 use super::super::pacing;
+use super::super::registry::Factory;
 use super::super::westwood::{low_pass, TAU};
 use super::PetraThesis;
 
-/// What the mechanisms are laid over.
+/// The controller on which the mechanisms build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// TCP NewReno (section 4.3.1; RFC 9002 section 7): table 4.2.
+    /// TCP NewReno (Section 4.3.1 of the thesis; RFC 9002, Section 7): table 4.2.
     NewReno,
-    /// TCP Westwood (section 4.3.2): tables 4.3 to 4.6.
+    /// TCP Westwood (Section 4.3.2 of the thesis): tables 4.3 to 4.6.
     Westwood,
 }
 
@@ -41,20 +41,20 @@ impl OptionValue for Base {
     }
 }
 
-/// What `petra-thesis` can be told.
+/// Configuration of `petra-thesis`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PetraThesisConfig {
-    /// Which of the five mechanisms are on.
+    /// The five mechanisms, each on or off.
     pub mechanisms: Mechanisms,
-    /// What they are laid over.
+    /// The controller on which the mechanisms build.
     pub base: Base,
-    /// Weight of the past in equation 4.4; the thesis has 0.9.
+    /// Weight of the past in equation 4.4; 0.9 in the thesis.
     pub alpha: Alpha,
-    /// The least timeout that faster retransmission compares with, in seconds.
-    /// A TCP timeout was at least 1 s (RFC 6298 section 2.4); a PTO is close to
-    /// a round trip, and against that alone plain reordering would be loss.
+    /// Minimum timeout that faster retransmission compares with, in seconds. TCP's is 1 s
+    /// (RFC 6298, Section 2.4, <https://www.rfc-editor.org/rfc/rfc6298#section-2>). A PTO is
+    /// close to one RTT; compared with a PTO alone, plain reordering would count as loss.
     pub timeout_floor: Seconds,
-    /// Pacing rate over `cwnd / smoothed_rtt`; 1.25 in RFC 9002 section 7.7.
+    /// Pacing rate over `cwnd / smoothed_rtt`; 1.25 in RFC 9002, Section 7.7.
     pub pacing_gain: Gain,
 }
 
@@ -76,21 +76,21 @@ impl Options for PetraThesisConfig {
     fn entries(&mut self) -> Vec<Entry<'_>> {
         let mut entries = Vec::from(self.mechanisms.entries());
         entries.extend([
-            Entry {
-                key: "base",
-                help: "what the mechanisms are laid over",
-                value: &mut self.base,
-            },
-            Entry {
-                key: "alpha",
-                help: "weight of the past in the estimate (eq. 4.4)",
-                value: &mut self.alpha,
-            },
-            Entry {
-                key: "timeout_floor",
-                help: "least timeout of faster retransmission, in seconds",
-                value: &mut self.timeout_floor,
-            },
+            Entry::new(
+                "base",
+                "controller on which the mechanisms build",
+                &mut self.base,
+            ),
+            Entry::new(
+                "alpha",
+                "weight of the past in the bandwidth estimate (eq. 4.4)",
+                &mut self.alpha,
+            ),
+            Entry::new(
+                "timeout_floor",
+                "minimum timeout of faster retransmission, in seconds",
+                &mut self.timeout_floor,
+            ),
             pacing::entry(&mut self.pacing_gain),
         ]);
         entries
@@ -98,16 +98,15 @@ impl Options for PetraThesisConfig {
 }
 
 impl PetraThesisConfig {
-    /// Whether the estimate is TCPW's own. Otherwise it is that of equations 4.3
-    /// to 4.5: mechanism 1's, and the one that mechanisms 2 and 5 need over
-    /// NewReno, which has none.
+    /// Returns true if the estimate is TCPW's own. Otherwise it is that of equations 4.3 to
+    /// 4.5: mechanism 1 uses it, and over NewReno mechanisms 2 and 5 need it as well.
     pub(super) fn estimates_as_westwood(&self) -> bool {
         self.base == Base::Westwood && !self.mechanisms.initial_ssthresh
     }
 
-    /// Whether a loss sets ssthresh from the estimate. Mechanism 1 does over
-    /// either base: table 4.2 has NewReno with it level with TCPW, and four times
-    /// above NewReno.
+    /// Returns true if a loss sets ssthresh from the estimate. With mechanism 1 it does over
+    /// either base: in table 4.2, NewReno with mechanism 1 equals TCPW, at four times the
+    /// goodput of NewReno.
     pub(super) fn estimates_at_loss(&self) -> bool {
         self.base == Base::Westwood || self.mechanisms.initial_ssthresh
     }
@@ -117,13 +116,13 @@ impl PetraThesisConfig {
             Box::new(low_pass(TAU))
         } else {
             let smoothing = Smoothing::new(self.alpha.get());
-            Box::new(AckRate::new(smoothing).spanning(GRANULARITY))
+            Box::new(AckRate::new(smoothing).with_min_interval(GRANULARITY))
         };
         PetraThesis::new(self.clone(), estimator, settings)
     }
 }
 
-impl Recipe for PetraThesisConfig {
+impl Factory for PetraThesisConfig {
     fn name(&self) -> &'static str {
         Self::NAME
     }

@@ -110,7 +110,7 @@ mod section_4_1_1 {
         estimate_9000(&mut controller);
         assert_eq!(controller.ssthresh(), None);
         controller.on_loss(&loss(130));
-        // RFC 9002 section 7.3.2
+        // RFC 9002, Section 7.3.2
         assert_eq!(controller.ssthresh(), Some(INITIAL / 2));
     }
 }
@@ -191,7 +191,7 @@ mod section_4_1_2_1 {
         controller.on_loss(&loss(130));
         let reduced = controller.window();
         controller.on_ack(&leaving(0));
-        assert_eq!(controller.phase(ms(130)), Phase::Recovery);
+        assert_eq!(controller.phase(), Phase::Recovery);
         assert_eq!(controller.window(), reduced);
     }
 
@@ -231,7 +231,7 @@ mod section_4_2_2 {
             ..loss(130)
         });
         assert_eq!(controller.window(), INITIAL);
-        assert_eq!(controller.phase(ms(130)), Phase::Recovery);
+        assert_eq!(controller.phase(), Phase::Recovery);
         assert_eq!(controller.metrics().reductions, 0);
     }
 
@@ -452,7 +452,7 @@ fn persistent_congestion_leaves_the_minimum_window() {
     controller.on_loss(&loss(130));
     controller.on_persistent_congestion(ms(130));
     assert_eq!(controller.window(), 2 * DATAGRAM);
-    assert_eq!(controller.phase(ms(130)), Phase::SlowStart);
+    assert_eq!(controller.phase(), Phase::SlowStart);
     let metrics = controller.metrics();
     assert_eq!(
         metrics.last_reduction,

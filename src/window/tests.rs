@@ -53,9 +53,9 @@ fn it_stays_within_its_bounds_whatever_is_asked() {
         assert_eq!(window.ssthresh(), Some(MINIMUM));
     }
     window.set(f64::INFINITY);
-    assert_eq!(window.bytes(), MAXIMUM);
+    assert_eq!(window.bytes(), MAX_BYTES);
     window.grow(u64::MAX);
-    assert_eq!(window.bytes(), MAXIMUM);
+    assert_eq!(window.bytes(), MAX_BYTES);
 }
 
 #[test]
@@ -76,9 +76,9 @@ fn recovery_lasts_until_a_packet_sent_in_it_is_acknowledged() {
     let mut window = window();
     let lost: Loss = loss(200);
     window.enter_recovery(lost.now);
-    assert!(window.answered(lost.last_sent));
-    assert!(window.answered(ms(200)));
-    assert!(!window.answered(ms(201)));
+    assert!(window.sent_before_recovery(lost.last_sent));
+    assert!(window.sent_before_recovery(ms(200)));
+    assert!(!window.sent_before_recovery(ms(201)));
 
     // Sent at 200 ms, when recovery began: part of what it answers.
     window.on_ack(&ack(290, DATAGRAM));
@@ -115,7 +115,7 @@ fn persistent_congestion_ends_recovery_at_the_minimum() {
     window.enter_recovery(ms(200));
     window.collapse();
     assert_eq!(window.bytes(), MINIMUM);
-    assert!(!window.answered(ms(100)));
+    assert!(!window.sent_before_recovery(ms(100)));
     assert_eq!(window.phase(), Phase::SlowStart);
 }
 

@@ -38,7 +38,7 @@ impl Socket {
         flight
     }
 
-    /// What arrives within a time.
+    /// Returns the datagrams that arrive within a time.
     fn received(&self, within: Duration) -> Vec<Vec<u8>> {
         let end = Instant::now() + within;
         let mut packet = [0; 65_536];

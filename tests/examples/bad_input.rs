@@ -1,4 +1,4 @@
-//! What is wrong gets a clear message and an exit code, and nothing hangs.
+//! Bad input gives a clear message and an exit code, and never hangs.
 
 use std::net::UdpSocket;
 use std::process::{Command, Output};
@@ -18,7 +18,7 @@ fn server(args: &[&str]) -> Output {
 
 #[test]
 fn unknown_controllers_and_options_are_usage_errors() {
-    let mut names = petra::catalogue::NAMES;
+    let mut names = petra::registry::NAMES;
     names.sort_unstable();
     for known in ["reno, cubic, bbr2", &names.join(", ")] {
         assert_fails(&server(&["--cc", "nope"]), 2, known);
@@ -26,12 +26,12 @@ fn unknown_controllers_and_options_are_usage_errors() {
     assert_fails(
         &server(&["--cc", "petra:nope=1"]),
         2,
-        "has no option \"nope\"",
+        "petra: unknown option (got \"nope\")",
     );
     assert_fails(
         &server(&["--cc", "petra:alpha=2"]),
         2,
-        "alpha takes a number",
+        "alpha: invalid value (got \"2\"); expected a number",
     );
     assert_fails(
         &server(&["--cc", "petra", "--cc-options", "alpha"]),

@@ -1,4 +1,4 @@
-//! What is downloaded is what the server has, or it is an error.
+//! Downloaded bodies equal the server's, or the client reports an error.
 
 use serde_json::json;
 
@@ -44,7 +44,7 @@ fn files_arrive_with_their_digest_and_get_their_name_when_whole() {
 #[test]
 fn every_controller_carries_a_download() {
     let quiche = ["reno", "cubic", "bbr2", "petra:alpha=0.8,faster_start=off"];
-    for controller in quiche.into_iter().chain(petra::catalogue::NAMES) {
+    for controller in quiche.into_iter().chain(petra::registry::NAMES) {
         let server = Server::start(&["--cc", controller]);
         let summary = server.download("/bytes/2000000", &["--cc", controller]);
         assert_eq!(summary["complete"], true, "{controller}");

@@ -1,4 +1,4 @@
-//! How transfers and programs end before their time.
+//! Early ends of transfers and programs.
 
 use std::time::Duration;
 

@@ -2,9 +2,8 @@
 
 use super::harness::{summary, Server};
 
-/// What a server's memory may grow by in bytes, at its peak, once it has seen a
-/// load. The allocator's noise stays below; what is not freed of 4000 responses,
-/// or of 200 connections, does not.
+/// Largest growth of a server's peak memory in bytes, after a first load. The allocator's noise is
+/// smaller; a leak of 4000 responses or 200 connections is larger.
 const SLACK: u64 = 1 << 20;
 
 /// The same where downloads run in parallel. How many of them meet in the server,

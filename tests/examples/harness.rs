@@ -164,7 +164,7 @@ pub(crate) fn client(args: &[&str]) -> Command {
     client
 }
 
-/// What a client printed with `--json`.
+/// Parses the summary that a client printed with `--json`.
 pub(crate) fn summary(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
 }
@@ -200,7 +200,7 @@ pub(crate) fn ended(child: &mut Child, within: Duration) -> ExitStatus {
     }
 }
 
-/// What a program that ended printed.
+/// Returns the output of a program that has ended.
 pub(crate) fn output(mut child: Child) -> Output {
     let status = ended(&mut child, Duration::from_secs(60));
     let mut output = Output {

@@ -1,4 +1,4 @@
-//! What the server answers to each kind of request.
+//! The server's responses to each kind of request.
 
 use std::net::UdpSocket;
 use std::os::unix::fs::symlink;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quiche::h3::{self, Header, NameValue};
 
-/// What a server answered.
+/// Response of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) fields: Vec<(String, String)>,

@@ -1,11 +1,11 @@
-//! What a controller is told of a real connection, and what becomes of its answers.
+//! Events that a controller gets from a real connection, and the effect of its results.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::pair::{config, pass, tls, Pair};
-use petra::catalogue::Recipe;
 use petra::controller::{Ack, Controller, Loss, Metrics, Phase, Pto, Sent, Settings, Time};
+use petra::registry::Factory;
 use quiche::congestion_control::{register, CongestionControlOps};
 
 /// After this a loop that waits for an event has failed.
@@ -41,7 +41,7 @@ struct Recorder {
     datagrams: u64,
 }
 
-impl Recipe for Recorder {
+impl Factory for Recorder {
     fn name(&self) -> &'static str {
         "recorder"
     }
@@ -98,7 +98,7 @@ impl Controller for Recording {
         Some(123_456_789)
     }
 
-    fn phase(&self, _now: Time) -> Phase {
+    fn phase(&self) -> Phase {
         Phase::CongestionAvoidance
     }
 

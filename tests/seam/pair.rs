@@ -28,7 +28,7 @@ impl Write for Log {
     }
 }
 
-/// What a server needs of TLS, for `localhost`.
+/// Returns a TLS context for a server named `localhost`.
 pub(crate) fn tls() -> SslContextBuilder {
     let identity = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = PKey::private_key_from_pem(identity.signing_key.serialize_pem().as_bytes()).unwrap();
@@ -92,7 +92,7 @@ impl Pair {
         }
     }
 
-    /// What is left waits for the pacer or for a timer.
+    /// Waits for the pacer or a timer.
     pub(crate) fn wait(&mut self) {
         sleep(Duration::from_millis(1));
         self.client.on_timeout();

@@ -18,7 +18,7 @@ fn is_ours(qlog: &str) -> bool {
 #[test]
 fn by_name() {
     petra::register();
-    for name in petra::catalogue::NAMES {
+    for name in petra::registry::NAMES {
         let mut server = config(tls());
         server.set_cc_algorithm_name(name).unwrap();
         assert!(is_ours(&transfer(server)), "{name}");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Which end this is.
+/// The role of this endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Client,
@@ -18,18 +18,18 @@ impl fmt::Display for Role {
     }
 }
 
-/// What one test case asks for.
+/// Requirements of a test case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Case {
     pub(crate) http: Http,
-    /// Whether the server validates addresses by Retry packets.
+    /// The server validates addresses by Retry packets.
     pub(crate) retry: bool,
     pub(crate) connections: Connections,
-    /// Whether the client offers no other cipher than ChaCha20-Poly1305.
+    /// The client offers ChaCha20-Poly1305 only.
     pub(crate) only_chacha20: bool,
 }
 
-/// What is spoken over QUIC.
+/// The application protocol over QUIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Http {
     /// HTTP/0.9, ALPN `hq-interop`.
@@ -38,7 +38,7 @@ pub(crate) enum Http {
     Three,
 }
 
-/// How a client's requests are spread over connections.
+/// Distribution of a client's requests over connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Connections {
     /// All over one.

@@ -12,11 +12,11 @@ use crate::config::{spare_ids, Settings};
 use crate::udp::{self, Udp};
 use crate::{hq, http3};
 
-/// What a client does with a connection: requests go out, files come in.
+/// Requests of a client on one connection, and the files received for them.
 pub(crate) trait Exchange {
     /// Asks for as much as the server allows, and takes what came.
     fn advance(&mut self, quic: &mut Connection) -> Result<()>;
-    /// Whether everything came.
+    /// Returns true if every file is complete.
     fn is_done(&self) -> bool;
 }
 
@@ -144,7 +144,7 @@ impl Client {
     }
 }
 
-/// Why a connection ended.
+/// Returns the reason for which a connection ended.
 fn end(quic: &Connection) -> String {
     match (quic.peer_error(), quic.local_error()) {
         (Some(error), _) => format!("the server closed it with {error:?}"),

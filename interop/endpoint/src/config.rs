@@ -24,15 +24,16 @@ const STREAMS: u64 = 100;
 /// last seconds.
 const IDLE_MS: u64 = 30_000;
 
-/// What the first timeouts begin with, in place of RFC 9002's 333 ms: where 30 % of
-/// the packets are lost, as in `handshakeloss`, some stacks give a handshake up after
-/// 5 or 10 s, in which the timeout doubles too often.
+/// Initial RTT of the first timeouts, in place of 333 ms (RFC 9002, Section 6.2.2,
+/// <https://www.rfc-editor.org/rfc/rfc9002#section-6.2.2>). With 30 % of the packets lost, as in
+/// `handshakeloss`, some stacks abort a handshake after 5 or 10 s, in which the longer timeout
+/// doubles too often.
 const INITIAL_RTT: Duration = Duration::from_millis(100);
 
 /// Connection IDs that the peer may have for paths to come.
 const SPARE_IDS: u64 = 4;
 
-/// What the environment says.
+/// Settings from the environment.
 pub(crate) struct Settings {
     /// The congestion controller's name, with options if it has any.
     pub(crate) controller: String,

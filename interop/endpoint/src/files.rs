@@ -21,7 +21,7 @@ pub(crate) struct Outgoing {
     unread: u64,
     chunk: Vec<u8>,
     sent: usize,
-    /// Whether all of it, and the end of the stream, was taken.
+    /// True once quiche has taken the whole file and the end of the stream.
     pub(crate) done: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::server::Service;
 /// The longest request that is read, in bytes.
 const LONGEST: usize = 4096;
 
-/// What a client sees of it.
+/// The client's side of the protocol.
 #[derive(Default)]
 pub(crate) struct Downloads {
     waiting: VecDeque<Url>,
@@ -76,7 +76,7 @@ impl Exchange for Downloads {
     }
 }
 
-/// What a server does.
+/// The server's side of the protocol.
 #[derive(Default)]
 pub(crate) struct Responses {
     requests: HashMap<u64, Vec<u8>>,

@@ -23,7 +23,7 @@ fn connection<'a>(
     h3.as_mut().context("no HTTP/3 connection")
 }
 
-/// What a client sees of it.
+/// The client's side of the protocol.
 #[derive(Default)]
 pub(crate) struct Downloads {
     h3: Option<h3::Connection>,
@@ -100,7 +100,7 @@ impl Exchange for Downloads {
     }
 }
 
-/// What a server does.
+/// The server's side of the protocol.
 #[derive(Default)]
 pub(crate) struct Responses {
     h3: Option<h3::Connection>,

@@ -32,7 +32,7 @@ mod udp;
 
 use case::{Case, Role};
 
-/// What tells the runner that a test case is not supported.
+/// Exit code that reports an unsupported test case to the runner.
 const UNSUPPORTED: u8 = 127;
 
 fn main() -> ExitCode {

@@ -19,7 +19,7 @@ const ID_LEN: usize = 16;
 /// The port that the runner's URLs name.
 const PORT: u16 = 443;
 
-/// What a server does on a connection: requests come in, files go out.
+/// Responses of a server on one connection: requests arrive, files are sent.
 pub(crate) trait Service {
     /// Takes what came, and sends what there is room for.
     fn advance(&mut self, quic: &mut Connection) -> Result<()>;
@@ -62,14 +62,14 @@ struct Server<'a> {
     routes: HashMap<ConnectionId<'static>, u64>,
     /// Connections so far, whose numbers are their names here.
     accepted: u64,
-    /// What tokens are signed with.
+    /// Keys that sign tokens.
     keys: RandomState,
 }
 
 struct Served {
     quic: Connection,
     service: Box<dyn Service>,
-    /// When it wants to be advanced next.
+    /// Time at which the connection is next to be advanced.
     due: Option<Instant>,
 }
 
@@ -100,7 +100,7 @@ impl Server<'_> {
         None
     }
 
-    /// What to do about the first packet of a connection.
+    /// Handles the first packet of a connection.
     fn begin(&mut self, header: &Header, info: RecvInfo, config: &mut quiche::Config) -> Begun {
         if header.ty != quiche::Type::Initial {
             return Begun::Nothing;
@@ -206,7 +206,7 @@ impl Server<'_> {
         [&signature[..], chosen].concat()
     }
 
-    /// What is in such a token, if it is one.
+    /// Returns the original connection ID of a valid token.
     fn original(&self, token: &[u8], from: SocketAddr) -> Option<ConnectionId<'static>> {
         let (_, chosen) = token.split_at_checked(size_of::<u64>())?;
         let ours = self.token(chosen, from) == token;
@@ -214,7 +214,7 @@ impl Server<'_> {
     }
 }
 
-/// What a first packet leads to.
+/// Result of a first packet.
 enum Begun {
     Connection(u64),
     Answer(Vec<u8>),

@@ -53,7 +53,7 @@ struct Args {
     #[arg(long, value_name = "DIR")]
     captures: Option<PathBuf>,
 
-    /// What the link's chance begins with
+    /// Seed of the link's random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -99,7 +99,7 @@ struct Link {
 /// One direction.
 struct Way {
     channel: Channel<Vec<u8>>,
-    /// What arrives, by when and in which order it was decided.
+    /// Packets in transit, by arrival time and by the order in which they entered.
     transit: BTreeMap<(Nanos, u64), Vec<u8>>,
     decided: u64,
     mischief: Mischief,
@@ -203,7 +203,7 @@ fn read(device: &mut File, buffer: &mut [u8]) -> Result<Option<usize>> {
 }
 
 impl Way {
-    /// When something happens though nothing enters.
+    /// The time of the next event, even if no packet enters.
     fn due(&self) -> Option<Nanos> {
         let arrival = self.transit.keys().next().map(|(at, _)| *at);
         arrival.into_iter().chain(self.channel.next()).min()
@@ -266,5 +266,5 @@ impl Way {
     }
 }
 
-/// Where captures go.
+/// A file of captured packets.
 type Output = BufWriter<File>;

@@ -1,5 +1,5 @@
-//! What the interop runner's scenarios do to packets that have crossed the link:
-//! they drop, corrupt or swallow them. Only UDP is meant.
+//! Impairments of the interop runner's scenarios, after the link: packets are dropped, corrupted or
+//! blocked. They apply to UDP only.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::packet::{seal, udp, UDP_HEADER};
 /// Corruption hits the first bytes of the payload, most of which are QUIC's header.
 const CORRUPTIBLE: usize = 50;
 
-/// What is to be done, on the command line. Both ways, if nothing else is said.
+/// Impairments on the command line. They apply in both directions by default.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "The interop runner's scenarios")]
 #[group(id = "mischief")]
@@ -89,7 +89,7 @@ impl Options {
 }
 
 impl Mischief {
-    /// Whether the packet goes on, which may not be what it was.
+    /// Applies the impairments, which may change the packet. Returns true if the packet continues.
     pub(crate) fn passes(&mut self, now: Nanos, packet: &mut [u8]) -> bool {
         let Some(at) = udp(packet) else {
             return true;
@@ -112,7 +112,7 @@ impl Mischief {
         true
     }
 
-    /// Whether it is this datagram's turn.
+    /// Returns true if this datagram is to be impaired.
     fn strikes(&mut self, percent: u32) -> bool {
         let strikes =
             self.in_a_row < self.options.in_a_row && self.random.next_u32() % 100 < percent;

@@ -7,7 +7,7 @@ const UDP: u8 = 17;
 /// The length of UDP's header in bytes.
 pub(crate) const UDP_HEADER: usize = 8;
 
-/// Where the UDP header begins; `None` when the packet has none, or is a fragment.
+/// Returns the offset of the UDP header; `None` for a packet without one, or a fragment.
 pub(crate) fn udp(packet: &[u8]) -> Option<usize> {
     let (protocol, at) = match packet.first()? >> 4 {
         4 if packet.get(6)? & 0x3f == 0 && *packet.get(7)? == 0 => {

@@ -1,4 +1,4 @@
-//! What a direction has carried, in figures.
+//! Counters of a direction: packets, bytes, losses and bursts.
 
 use std::collections::VecDeque;
 
@@ -19,10 +19,10 @@ pub(crate) struct Tally {
     bursts: [Bursts; 2],
 }
 
-/// How many packets enter together.
+/// Burst sizes: packets that enter within an interval.
 #[derive(Default)]
 struct Bursts {
-    /// When those entered that are still within the span.
+    /// Entry times of the packets within the interval.
     recent: VecDeque<Nanos>,
     /// For each packet, how many entered within the span that ends with it.
     lengths: Vec<usize>,

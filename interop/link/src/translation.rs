@@ -12,11 +12,11 @@ use rand_pcg::Pcg64;
 
 use crate::packet::{address, port, put, seal, udp};
 
-/// Where IPv4 has its addresses.
+/// Offset of the source address in an IPv4 header.
 const SOURCE: usize = 12;
 const DESTINATION: usize = 16;
 
-/// When it forgets, on the command line.
+/// Times of rebinding, on the command line.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "The interop runner's scenarios")]
 #[group(id = "translation")]
@@ -39,9 +39,9 @@ pub(crate) struct Options {
 pub(crate) struct Translation {
     options: Options,
     random: Pcg64,
-    /// When it forgets next.
+    /// Time of the next rebinding.
     due: Option<Nanos>,
-    /// What the client's address is for the server, once it is another.
+    /// The client's address as the server sees it, after the first change.
     outside: Option<Ipv4Addr>,
     inside: Option<Ipv4Addr>,
     /// The outside ports of inside ports.

@@ -19,7 +19,7 @@ use tokio_quiche::{ConnectionParams, ServerH3Controller, ServerH3Driver};
 /// Serves /bytes/<n> over HTTP/3, with a congestion controller by name.
 #[derive(Parser)]
 struct Args {
-    /// Where to listen.
+    /// Address to listen on.
     #[arg(long, default_value = "127.0.0.1:4433")]
     listen: SocketAddr,
 

@@ -19,7 +19,7 @@ use test_fixture::sim::network::TailDrop;
 
 /// 50 Mbit/s, in bytes a second.
 const RATE: usize = 50_000_000 / 8;
-/// What waits 90 ms, in bytes.
+/// Queue of 90 ms, in bytes.
 const QUEUE: usize = RATE * 90 / 1000;
 const DELAY: Duration = Duration::from_millis(45);
 

@@ -82,7 +82,7 @@ fn help(tokens: &[TokenTree]) -> usize {
     }
 }
 
-/// What is inside of a group.
+/// Returns the tokens inside of a group.
 fn group(token: &TokenTree) -> Option<TokenStream> {
     match token {
         TokenTree::Group(group) => Some(group.stream()),

@@ -1,4 +1,4 @@
-//! What makes a run of a scenario: the simulator or netem.
+//! Backends that carry out a run of a scenario: the simulator or netem.
 
 mod netem;
 mod sim;
@@ -25,19 +25,19 @@ pub enum Backend {
     Netem,
 }
 
-/// What a run measured.
+/// Measurements of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// In the scenario's order.
     pub flows: Vec<FlowOutcome>,
 }
 
-/// What a run measured of a flow.
+/// Measurements of a flow in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowOutcome {
     /// The figures by the names of [`METRICS`](crate::results::METRICS).
     pub figures: Figures,
-    /// Why the flow ended before its time, if it did.
+    /// Reason for which the flow ended early, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// The flow over time; only when it was asked for, and not kept with the
@@ -55,7 +55,7 @@ pub trait Runner: Sync {
     /// Why there is no outcome.
     fn run(&self, scenario: &Scenario, stop: &AtomicBool) -> Result<Outcome>;
 
-    /// How many runs at the same time are good for it, at the most.
+    /// Maximum number of concurrent runs.
     fn workers(&self) -> usize;
 }
 
@@ -80,12 +80,11 @@ impl Backend {
         })
     }
 
-    /// Whether the backend can make a run of this scenario, on a machine that
-    /// has what it takes.
+    /// Checks that the backend supports this scenario, on a machine with its requirements.
     ///
     /// # Errors
     ///
-    /// What it cannot do, and what it can.
+    /// The unsupported feature, and the supported ones.
     pub fn accepts(self, scenario: &Scenario) -> Result<()> {
         match self {
             Backend::Sim => sim::accepts(scenario),

@@ -21,8 +21,7 @@ impl Netem {
     }
 }
 
-/// Whether netem and the example pair can make such a run: one download over
-/// one link.
+/// Checks that netem and the example pair support the scenario: one download over one link.
 pub(super) fn accepts(scenario: &Scenario) -> Result<()> {
     let why = "the backend netem cannot do this; sim can";
     let can = || -> Result<()> {

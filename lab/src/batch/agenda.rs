@@ -1,4 +1,4 @@
-//! What there is to run: each run once, however many plans want it.
+//! The set of runs: each run once, even if several plans need it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,11 +32,11 @@ pub(crate) struct Planned {
 pub(crate) struct Item {
     pub(super) backend: Backend,
     pub(crate) scenario: Scenario,
-    /// What plans want to keep of it.
+    /// Artifacts that plans request of the run.
     pub(super) wanted: Wanted,
 }
 
-/// What the command line says over the plans.
+/// Options of the command line that override the plans.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Overrides {
     pub(super) backend: Option<Backend>,

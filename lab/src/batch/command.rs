@@ -26,11 +26,10 @@ struct Plans {
     /// A plan: a TOML file, as docs/laboratory.md has it.
     #[arg(required = true, value_name = "PLAN.toml")]
     plans: Vec<PathBuf>,
-    /// What makes the runs [default: what the plan says, else sim].
+    /// Backend of the runs [default: the plan's, else sim].
     #[arg(long, value_enum)]
     backend: Option<Backend>,
-    /// How many seeds, counted on from the plan's own where they are more
-    /// [default: the plan's].
+    /// Number of seeds; beyond the plan's own they continue from its last [default: the plan's].
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     seeds: Option<NonZeroUsize>,
 }

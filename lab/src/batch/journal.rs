@@ -16,16 +16,15 @@ use crate::backend::Outcome;
 pub struct Entry {
     /// The run's key.
     pub key: String,
-    /// Whether the run was made before and this replaces it: what was kept of
-    /// it was gone, or more of it is wanted now.
+    /// True if this entry replaces an earlier run, because artifacts of that run were missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
-    /// What it measured.
+    /// Measurements of the run.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// What each line begins with.
+/// Beginning of each line.
 const HEAD: &[u8] = b"{\"key\":\"";
 
 /// A file that finished runs are appended to, and those that it has.
@@ -98,14 +97,13 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether the run is there with the same figures. What is kept elsewhere of
-    /// it does not count.
+    /// Returns true if the journal has the run with the same figures, regardless of artifacts.
     fn has(&self, entry: &Entry) -> Result<bool> {
         let before = serde_json::to_vec(&self.finished[&entry.key])?;
         Ok(before == serde_json::to_vec(&entry.outcome)?)
     }
 
-    /// What each finished run measured.
+    /// The measurements of each finished run, by key.
     pub fn finished(&self) -> &BTreeMap<String, Outcome> {
         &self.finished
     }

@@ -1,4 +1,4 @@
-//! What is kept of runs beside their figures: flows over time, and qlogs.
+//! Artifacts of runs besides their figures: time series of flows, and qlogs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::backend::{Outcome, Runner};
 use crate::results::write_whole;
 use crate::scenario::Scenario;
 
-/// What plans want to keep of a run.
+/// Artifacts that plans request of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
     /// Its flows over time.
@@ -35,7 +35,7 @@ impl Shelf {
         }
     }
 
-    /// Whether all that is wanted of a finished run is there.
+    /// Returns true if all requested artifacts of a finished run exist.
     pub(super) fn has(&self, key: &str, wanted: Wanted) -> bool {
         (!wanted.series || self.series_of(key).is_file())
             && (!wanted.qlog || self.qlog.join(key).is_dir())

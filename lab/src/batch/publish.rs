@@ -94,7 +94,7 @@ pub(crate) fn results(
     Ok(results)
 }
 
-/// What a row has of its flow; the rest is its run's.
+/// Returns a row with the columns of its flow; the others are the run's.
 fn row(point: &Point, flow: usize, measured: &FlowOutcome) -> Row {
     let figure = |name: &str| (name.to_owned(), measured.figures.get(name).copied());
     Row {

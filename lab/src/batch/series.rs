@@ -11,8 +11,8 @@ use crate::sim::Sample;
 /// A column: its head, and a sample's cell.
 type Column = (&'static str, fn(&Sample) -> Option<f64>);
 
-/// What is known of a flow at a moment. Empty where there is no such thing: a
-/// slow start threshold before the first loss, a rate of a sender without.
+/// State of a flow at one time. A column is empty for a value that does not exist, such as ssthresh
+/// before the first loss or the pacing rate of an unpaced sender.
 const COLUMNS: [Column; 10] = [
     ("seconds", |it| Some(it.time)),
     ("cwnd_bytes", |it| Some(it.cwnd as f64)),

@@ -7,14 +7,14 @@ use std::str::FromStr;
 /// One of so many equal parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Which one, from 1 on.
+    /// Index of the shard, from 1.
     pub index: usize,
     /// Of how many.
     pub of: usize,
 }
 
-/// Where clusters tell a job its number: the variable, and that of the first
-/// job's number or the number itself.
+/// Environment variables in which clusters pass a job its number, with the variable or the number
+/// of the first job.
 const CLUSTERS: [(&str, &str, usize); 2] = [
     // Slurm counts as the array says, which tells where it begins.
     ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", 1),
@@ -23,7 +23,7 @@ const CLUSTERS: [(&str, &str, usize); 2] = [
 ];
 
 impl Shard {
-    /// Whether the run of this number, from 0 on, is in the shard.
+    /// Returns true if the run with this number, from 0, belongs to the shard.
     pub(super) fn has(self, number: usize) -> bool {
         number % self.of == self.index - 1
     }

@@ -60,7 +60,7 @@ pub(super) fn print(results: &Results) -> Result<()> {
     Ok(())
 }
 
-/// What was expected, whether it holds, and where it does not.
+/// Prints an expectation, its result, and the rows in which it does not hold.
 fn expectation(verdict: &Verdict, out: &mut impl Write) -> Result<()> {
     let comparisons = &verdict.comparisons;
     let known = comparisons.iter().filter(|it| it.because.is_some()).count();

@@ -19,13 +19,13 @@ use super::keep::Shelf;
 use crate::backend::Backend;
 use crate::scenario::Scenario;
 
-/// How to work.
+/// Parameters of the workers.
 pub(super) struct Crew {
     /// Runs at the same time; `None` is as many as are good for the backend.
     pub(super) jobs: Option<usize>,
-    /// Where the example pair is, for netem.
+    /// Folder of the example pair, for netem.
     pub(super) programs: Option<PathBuf>,
-    /// Where goes what is kept of runs.
+    /// Destination of the runs' artifacts.
     pub(super) shelf: Shelf,
 }
 
@@ -124,8 +124,8 @@ fn words(scenario: &Scenario) -> String {
     )
 }
 
-/// How far the work is, on the standard error: a bar with the time left on a
-/// terminal, a line for each tenth elsewhere.
+/// Progress on the standard error: a bar with the remaining time on a terminal, else a line for
+/// each tenth.
 pub(crate) struct Progress {
     bar: ProgressBar,
     length: u64,
@@ -172,8 +172,8 @@ impl Progress {
     }
 }
 
-/// How long the rest takes if it is like what is done. Runs are in the order of
-/// their keys, so that it is.
+/// Estimates the remaining time from that of the finished runs. Runs are in the order of their
+/// keys, so that the rest resembles them.
 fn left(elapsed: Duration, done: u64, length: u64) -> humantime::FormattedDuration {
     let each = elapsed.as_secs_f64() / done.max(1) as f64;
     let seconds = (each * length.saturating_sub(done) as f64).ceil();

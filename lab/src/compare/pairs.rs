@@ -14,7 +14,7 @@ pub(super) struct Comparison {
 /// A plan that both sets have.
 pub(super) struct Plan {
     pub(super) name: String,
-    /// What A and B were made of, where it is not the same.
+    /// Inputs of A and B that differ.
     pub(super) unlike: Vec<(&'static str, [String; 2])>,
     pub(super) metrics: Vec<Metric>,
     /// Rows and controllers that only A has, and those that only B has.
@@ -39,7 +39,7 @@ pub(super) struct Pair {
     pub(super) ratio: Option<Estimate>,
 }
 
-/// What came of a pair.
+/// Result of the comparison of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Finding {
     /// The same digits.
@@ -61,7 +61,7 @@ impl Finding {
 }
 
 impl Plan {
-    /// Whether there is anything to compare.
+    /// Returns true if there are rows to compare.
     pub(super) fn has_rows(&self) -> bool {
         self.metrics.iter().any(|metric| !metric.pairs.is_empty())
     }
@@ -80,7 +80,8 @@ impl Pair {
         }
     }
 
-    /// Whether B is better: `None` where no way is, or nothing differs.
+    /// Returns true if B is better; `None` for a metric without a better direction, or without a
+    /// difference.
     pub(super) fn better(&self, metric_name: &str) -> Option<bool> {
         let more = match self.finding() {
             Finding::More => true,
@@ -145,7 +146,7 @@ impl Plan {
     }
 }
 
-/// What of the two is not the same, as far as it may explain differences.
+/// Returns the inputs that differ and may explain different results.
 fn unlike(a: &Manifest, b: &Manifest) -> Vec<(&'static str, [String; 2])> {
     let seeds = |manifest: &Manifest| format!("{:?}", manifest.seeds);
     let both = [

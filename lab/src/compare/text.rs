@@ -110,7 +110,7 @@ pub(super) fn cells(metric: &Metric, pair: &Pair) -> [String; 6] {
     ]
 }
 
-/// What stands behind a pair.
+/// Returns the mark behind a pair.
 pub(super) fn flag(metric: &Metric, pair: &Pair) -> String {
     match (pair.finding().differs(), pair.better(&metric.name)) {
         (false, _) => "",

@@ -23,7 +23,7 @@ const CANDIDATES: usize = 5;
 /// Seeds of the second try, at least.
 const SEEDS: usize = 5;
 
-/// What is simpler shows it still with this share of the score.
+/// Share of the score that a simplified scenario must keep.
 const KEPT: f64 = 0.75;
 
 /// Search a plan's space for the scenario that fails its expectations most.
@@ -39,7 +39,7 @@ pub struct Hunt {
     /// Scenarios to try on an island, before the found one is made simpler.
     #[arg(long, default_value = "300", value_name = "N", value_parser = at_least_one)]
     tries: NonZeroUsize,
-    /// What all choices follow from.
+    /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

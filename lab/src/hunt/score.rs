@@ -3,7 +3,7 @@
 use crate::plan::{Expectation, Relation};
 use crate::results::{Comparison, Results};
 
-/// What came of a plan's expectations.
+/// Results of a plan's expectations.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Score {
     /// From -1 to 1, above 0 where one fails: the median over the seeds of the part

@@ -25,7 +25,7 @@ const RANDOM: f64 = 0.4;
 /// The stream of the generator that draws the random ones.
 const STREAM: u64 = 1 << 33;
 
-/// How far a number goes in a mutation.
+/// Range of a number in a mutation.
 const REACH: f64 = 0.2;
 
 /// Scores as the whole numbers that the evolution has.
@@ -34,7 +34,7 @@ const PRECISION: f64 = 1e-9;
 /// Numbers and their score.
 pub(super) type Tried = (Vec<f64>, f64);
 
-/// What gives numbers their score; `None` of what cannot be.
+/// Returns the score of a set of numbers; `None` for an invalid scenario.
 pub(super) type Scorer<'a> = &'a (dyn Fn(&[f64]) -> Option<f64> + Sync);
 
 /// Tries about `tries` times, and returns all that has a score, the largest first. The

@@ -25,7 +25,7 @@ struct Seen {
     scores: BTreeMap<String, Option<Score>>,
     /// The largest score so far.
     most: f64,
-    /// Why the last scenario that cannot be cannot.
+    /// Error of the last invalid scenario.
     refused: Option<Error>,
     trouble: Option<Error>,
 }
@@ -111,14 +111,14 @@ impl<'a> Trials<'a> {
         Ok(())
     }
 
-    /// How many scenarios were tried, and how many of them cannot be.
+    /// The number of scenarios tried, and the number of invalid ones.
     pub(super) fn count(&self) -> (usize, usize) {
         let seen = self.seen();
         let refused = seen.scores.values().filter(|score| score.is_none());
         (seen.scores.len(), refused.count())
     }
 
-    /// Why one of the scenarios cannot be, if there is one.
+    /// The error of one of the invalid scenarios, if any.
     pub(super) fn refused(&self) -> Option<String> {
         let seen = self.seen();
         seen.refused.as_ref().map(|error| format!("{error:#}"))

@@ -34,13 +34,13 @@ pub struct Tune {
     /// The controller and the ranges of its options.
     #[arg(long, value_name = "petra:alpha=0.5..0.99,drain=on|off")]
     vary: Vary,
-    /// What is to be better. May be repeated.
+    /// Metric to improve. May be repeated.
     #[arg(long, value_name = "METRIC", default_values = ["goodput_mbps", "queue_p95_ms"])]
     metric: Vec<String>,
     /// Sets of options to try on an island.
     #[arg(long, default_value = "60", value_name = "N", value_parser = at_least_one)]
     tries: NonZeroUsize,
-    /// What all choices follow from.
+    /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
@@ -238,7 +238,8 @@ fn ratios(values: &[Vec<f64>], base: &[Vec<f64>], signs: &[f64]) -> Vec<f64> {
     values.iter().zip(base).zip(signs).map(ratio).collect()
 }
 
-/// What nothing else is at least as good as in all, and better in one; of equals the first.
+/// Returns the Pareto-optimal trials: no other is at least as good in all metrics and better in
+/// one. Of equal trials it returns the first.
 fn frontier(tried: &[Tried]) -> impl Iterator<Item = &Tried> {
     let beats = |a: &Tried, b: &Tried| {
         let mut pairs = a.1.iter().zip(&b.1);

@@ -1,4 +1,4 @@
-//! How a queue is managed, as one text: `codel:target=5ms,interval=100ms`.
+//! Active queue management, as one text: `codel:target=5ms,interval=100ms`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,15 +13,16 @@ use crate::units::{
     parse_size, Options,
 };
 
-/// Which packets a queue drops, and in FQ-CoDel which go first. The direction's
-/// [`Queue`] is the most that any of them holds.
+/// Queue discipline: the packets that a queue drops and, in FQ-CoDel, their order. The direction's
+/// [`Queue`] limits all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Aqm {
-    /// What finds no room.
+    /// Drops packets that arrive at a full queue.
     #[default]
     DropTail,
-    /// What has waited too long for too long: RFC 8289.
+    /// Drops packets while the sojourn time stays above a target (RFC 8289,
+    /// <https://www.rfc-editor.org/rfc/rfc8289>).
     CoDel(CoDel),
     /// CoDel on a queue per flow, which take turns: RFC 8290.
     FqCoDel(FqCoDel),
@@ -107,7 +108,7 @@ impl Aqm {
 }
 
 impl Default for CoDel {
-    /// RFC 8289 section 4.4.
+    /// RFC 8289, Section 4.4.
     fn default() -> Self {
         CoDel {
             target: Duration::from_millis(5),

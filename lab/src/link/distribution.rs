@@ -1,4 +1,4 @@
-//! How a random delay is distributed.
+//! Distributions of a random delay.
 
 use std::str::FromStr;
 

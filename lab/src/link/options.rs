@@ -46,8 +46,8 @@ pub struct LinkOptions {
     /// The most that waits for the bottleneck, `1bdp`, `64kB` or `80ms`.
     #[arg(long, default_value = "1bdp", value_parser = parse_queue)]
     queue: Queue,
-    /// How the queue is managed: `drop-tail`, `codel`, `fq_codel`, `red`, with
-    /// options as in `codel:target=5ms,interval=100ms`.
+    /// Active queue management: `drop-tail`, `codel`, `fq_codel`, `red`, with options as in
+    /// `codel:target=5ms,interval=100ms`.
     #[arg(long, value_name = "NAME[:OPTIONS]", default_value_t)]
     aqm: Aqm,
     /// Propagation delay, each way.

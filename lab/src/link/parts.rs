@@ -1,4 +1,4 @@
-//! What a direction can have beside rate, delay and loss.
+//! Features of a direction besides rate, delay and loss.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl Lte {
         Duration::from_millis(100)
     }
 
-    /// What link adaptation in LTE aims at.
+    /// Block error rate that link adaptation in LTE aims at.
     fn block_errors() -> f64 {
         0.1
     }
@@ -260,7 +260,7 @@ fn packets(text: &str) -> Result<u32, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Aggregate {
-    /// How many go together, at least 1.
+    /// Number of packets that are released together, at least 1.
     pub packets: u32,
     /// The first of them waits no longer than this.
     #[serde(with = "Text::<Time>")]

@@ -1,4 +1,4 @@
-//! How much a bottleneck's queue holds.
+//! Capacity of a bottleneck's queue.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub enum Queue {
 }
 
 impl Queue {
-    /// The least that a queue in BDPs holds: an initial window of RFC 9002 7.2,
+    /// The least that a queue in BDPs holds: an initial window of RFC 9002, Section 7.2,
     /// ten datagrams. The BDP of a short path is less than one datagram, and
     /// no real queue is.
     pub const LEAST: u64 = 10 * 1500;

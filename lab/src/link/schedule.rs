@@ -1,4 +1,4 @@
-//! What changes with time: steps and outages, once or over and over.
+//! Changes over time: steps and outages, once or periodically.
 
 use std::str::FromStr;
 use std::time::Duration;

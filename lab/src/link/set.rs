@@ -30,7 +30,7 @@ impl FromStr for Setting {
 }
 
 impl Setting {
-    /// Whether it says what the bottleneck carries.
+    /// Returns true if the key sets the capacity of the bottleneck.
     pub(super) fn is_capacity(&self) -> bool {
         ["rate", "trace", "lte"].contains(&self.key.as_str())
     }

@@ -52,7 +52,7 @@ struct Said {
     up: Option<Box<Back>>,
 }
 
-/// What was written under `up`.
+/// Text under `up`.
 struct Back(Said);
 
 impl Back {
@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for Back {
 }
 
 struct Reader {
-    /// Whether there may be `up`.
+    /// True if `up` is allowed.
     with_up: bool,
 }
 

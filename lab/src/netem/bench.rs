@@ -16,8 +16,8 @@ use super::{series, tc, Job};
 use crate::link::Link;
 use crate::sim::Sample;
 
-/// What a run takes beside its transfer, at the most: booting, calibration of
-/// a slow link, and a machine that is busy.
+/// Longest overhead of a run besides its transfer: booting, calibration of a slow link, and a busy
+/// machine.
 const MOST_OVERHEAD: Duration = Duration::from_secs(120);
 
 /// Netem and the pair of programs, found and ready.
@@ -29,22 +29,21 @@ pub struct Bench {
 /// A transfer.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer<'a> {
-    /// What it goes over.
+    /// The link of the transfer.
     pub link: &'a Link,
     /// The server's controller, options included.
     pub cc: &'a str,
     /// The length of the body; `None` is more than comes in the time.
     pub bytes: Option<u64>,
-    /// When it ends at the latest.
+    /// Latest end of the transfer.
     pub time_limit: Duration,
     /// Time between two samples.
     pub sample_every: Duration,
-    /// Where the qlogs of server and client go, and their copies for qvis
-    /// beside them.
+    /// Folders of the server's and the client's qlogs and their copies for qvis.
     pub qlogs: Option<[&'a Path; 2]>,
 }
 
-/// What a transfer measured.
+/// Measurements of a transfer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     /// Body bits per second.
@@ -139,11 +138,11 @@ fn keep(trace: &Path, target: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether netem can be such a link.
+/// Checks that netem supports the link.
 ///
 /// # Errors
 ///
-/// What it cannot be.
+/// The unsupported feature.
 pub fn check(link: &Link) -> Result<()> {
     tc::check(&link.down)?;
     tc::check(&link.up)

@@ -1,4 +1,4 @@
-//! What a link is really like, measured before each run.
+//! Calibration: properties of the real link, measured before each run.
 
 use std::net::UdpSocket;
 use std::thread;
@@ -28,21 +28,21 @@ pub(super) struct Calibration {
     /// Round-trip times of full-sized datagrams and small answers over the
     /// idle link, in milliseconds.
     pub rtt_ms: Spread,
-    /// How many probes of the round-trip time were sent.
+    /// RTT probes sent.
     pub probes: u32,
-    /// How many of them were answered.
+    /// RTT probes with a response.
     pub answered: u32,
     /// Bits of IP packets per second that came through at overload, where the
     /// direction has a rate.
     pub down_rate_bps: Option<f64>,
     /// The same of the way back.
     pub up_rate_bps: Option<f64>,
-    /// How long 100 sleeps of 1 ms take, in milliseconds. Pacing from user space
-    /// is as fine as this.
+    /// Duration of 100 sleeps of 1 ms, in milliseconds. Pacing from user space is no finer than
+    /// this.
     pub sleep_of_1ms_ms: Spread,
 }
 
-/// How values are spread.
+/// Statistics of measured values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub(super) struct Spread {
@@ -203,7 +203,7 @@ fn passed(place: Place) -> Result<u64> {
         .context("`tc -s -j` does not tell bytes")
 }
 
-/// How long a full-sized packet is under way onto the wire.
+/// Transmission time of a full-sized packet.
 fn transmission(direction: &Direction) -> Duration {
     let bits = 8.0 * (MAX_DATAGRAM_SIZE + IP_AND_UDP_HEADERS) as f64;
     direction.rate.map_or(Duration::ZERO, |rate| {
@@ -211,7 +211,7 @@ fn transmission(direction: &Direction) -> Duration {
     })
 }
 
-/// How long to wait for what may have been lost.
+/// Time to wait for a probe that may be lost.
 fn patience(link: &Link) -> Duration {
     let [down, up] = [&link.down, &link.up].map(|direction| {
         direction.delay + 4 * direction.jitter + direction.grid + transmission(direction)

@@ -49,18 +49,17 @@ pub struct Options {
     /// Bytes of the body [default: more than the link carries in the time].
     #[arg(long, value_parser = parse_size)]
     pub(super) size: Option<u64>,
-    /// What provides netem.
+    /// Provider of netem.
     #[arg(long, value_enum, default_value = "auto")]
     pub(super) backend: Choice,
-    /// How many runs at the same time, each with a network of its own
-    /// [default: 2, or 1 on a machine with one processor].
+    /// Number of concurrent runs, each with a network of its own [default: 2, or 1 on a machine
+    /// with one processor].
     #[arg(long, value_name = "RUNS", value_parser = clap::value_parser!(u8).range(1..))]
     pub(super) parallel: Option<u8>,
     /// The folder to make for the results [default: a new one in `results`].
     #[arg(long, value_name = "FOLDER")]
     pub(super) out: Option<PathBuf>,
-    /// Where http3-server and http3-client are [default: `examples` beside
-    /// this program].
+    /// Folder of http3-server and http3-client [default: `examples` in the folder of this program].
     #[arg(long, value_name = "FOLDER")]
     pub(super) programs: Option<PathBuf>,
     /// More options for http3-server.

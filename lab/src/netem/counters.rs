@@ -1,4 +1,4 @@
-//! What is counted over a transfer: packets at the qdiscs, processor time.
+//! Counters of a transfer: packets at the qdiscs, and processor time.
 
 use std::fs;
 

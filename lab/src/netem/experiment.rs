@@ -19,7 +19,7 @@ use super::sandbox::Sandbox;
 use super::{table, Job};
 use crate::link::Link;
 
-/// What a run usually takes beside its transfer.
+/// Usual overhead of a run besides its transfer.
 const USUAL_OVERHEAD: Duration = Duration::from_secs(7);
 
 /// Runs every controller over the link, keeps the results and shows them.
@@ -77,7 +77,7 @@ pub fn execute(controllers: &[String], options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What all jobs have in common.
+/// Returns the parameters that all jobs share.
 fn job(options: &Options, link: Link) -> Result<Job> {
     Ok(Job {
         bytes: options

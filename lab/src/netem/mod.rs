@@ -71,7 +71,7 @@ pub(crate) fn check_controller(cc: &str) -> Result<()> {
     Ok(())
 }
 
-/// What one run is asked to do: all that its sandbox is told.
+/// Complete description of one run, as passed to its sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Job {
     /// The path that the packets take.
@@ -80,7 +80,7 @@ pub struct Job {
     pub congestion_control: String,
     /// The length of the body.
     pub bytes: u64,
-    /// When the transfer ends at the latest.
+    /// Latest end of the transfer.
     pub time_limit: Duration,
     /// The program http3-server.
     pub server: PathBuf,

@@ -29,7 +29,7 @@ const WIRES: [[(&str, &str, &str); 2]; 3] = [
     [("far", "server", "10.0.3.2"), ("server", "far", SERVER)],
 ];
 
-/// Where packets go that no wire leads to directly.
+/// Routes to addresses that no wire leads to directly.
 const ROUTES: [(&str, &str, &str); 4] = [
     ("client", "default", "10.0.1.2"),
     ("near", "10.0.3.0/24", "10.0.2.2"),
@@ -53,7 +53,7 @@ pub(super) const UP_DELAY_LINE: Place = Place("far", "server");
 /// The network, once it is there.
 #[derive(Debug)]
 pub(super) struct Network {
-    /// What was run to build it, to be run again by hand.
+    /// Commands that built the network, so that they can be repeated by hand.
     pub(super) commands: Vec<String>,
 }
 
@@ -134,8 +134,7 @@ impl Network {
     }
 }
 
-/// What a qdisc has counted, as `tc -s -j` tells it; `None` when the place has
-/// no netem.
+/// Returns the counters of a qdisc, as `tc -s -j` prints them; `None` for a place without netem.
 pub(super) fn statistics(place: Place) -> Result<Option<Value>> {
     let Place(namespace, interface) = place;
     let command = format!("tc -s -j qdisc show dev {interface}");

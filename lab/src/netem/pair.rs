@@ -17,11 +17,11 @@ use super::network::SERVER;
 use super::process::tail;
 use super::Job;
 
-/// Where the server makes itself a certificate: in the sandbox, where it goes
-/// with the network.
+/// Folder of the server's generated certificate, inside of the sandbox: it disappears with the
+/// network.
 const CERTIFICATES: &str = "/run/certs";
 
-/// How long the server may take to get ready, and to end.
+/// Time within which the server must start, and end.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The pair of a run, which keeps its logs in the run's folder.

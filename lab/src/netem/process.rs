@@ -14,10 +14,10 @@ use anyhow::{bail, Context, Result};
 use nix::sys::signal::{kill, killpg, Signal};
 use nix::unistd::Pid;
 
-/// How long a process may take to clean up after SIGTERM.
+/// Time within which a process must clean up after SIGTERM.
 const CLEANUP: Duration = Duration::from_secs(1);
 
-/// How often to look whether to stop.
+/// Interval of checks for a request to stop.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Runs `command` to its end, in a process group of its own so that a Ctrl-C

@@ -13,13 +13,12 @@ use std::{hint, thread};
 use nix::sched::{sched_getaffinity, sched_setaffinity, CpuSet};
 use nix::unistd::Pid;
 
-/// How many processors this program may use.
+/// Number of processors available to this program.
 pub(super) fn count() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// How many runs go at a time if nobody says: two, as each wants a processor for
-/// its pair.
+/// Default number of concurrent runs: two, as each needs a processor for its pair.
 pub(crate) fn runs_at_a_time() -> usize {
     count().min(2)
 }

@@ -1,4 +1,4 @@
-//! How far the runs are.
+//! Progress of the runs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 #[derive(Debug)]
 pub(super) struct Progress {
     bar: ProgressBar,
-    /// What each run that is under way is doing.
+    /// Present stage of each active run.
     stages: Mutex<BTreeMap<String, String>>,
 }
 

@@ -1,4 +1,4 @@
-//! What a server's qlog says of a transfer.
+//! Evaluation of a server's qlog.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ pub(super) struct Transport {
     /// Round-trip times: the 5th, 50th, 95th and 99th percentile of the
     /// samples, in milliseconds.
     pub rtt_ms: Option<RttPercentiles>,
-    /// What the samples have over the round-trip time of the idle link: mean
-    /// and 95th percentile, in milliseconds.
+    /// Excess of the samples over the RTT of the idle link: mean and 95th percentile, in
+    /// milliseconds.
     pub queueing_ms: Option<Queueing>,
     /// The log ends in the middle of a record.
     pub truncated: bool,

@@ -18,7 +18,7 @@ use super::network::{in_namespace, Place};
 /// Time between two looks.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// How long a packet would have waited, over the transfer.
+/// Queueing delay that a packet would have seen, over the transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub(super) struct Waiting {
@@ -27,7 +27,7 @@ pub(super) struct Waiting {
     pub samples: usize,
 }
 
-/// What waited over the transfer.
+/// Backlog over the transfer.
 pub(super) struct Backlog {
     pub(super) waiting: Waiting,
     /// Milliseconds at seconds since the first look.

@@ -1,4 +1,4 @@
-//! What is kept of the runs: a folder with `summary.json` and the logs.
+//! Results of the runs: a folder with `summary.json` and the logs.
 
 use std::fmt;
 use std::fs;
@@ -53,7 +53,7 @@ impl Folder {
         Ok(Folder { partial, target })
     }
 
-    /// Where to write until the folder is complete.
+    /// Temporary path, until the folder is complete.
     pub(super) fn path(&self) -> &Path {
         self.partial.path()
     }
@@ -75,7 +75,7 @@ impl Folder {
 /// `summary.json`.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
-    /// When, in UTC (RFC 3339).
+    /// Time of completion, in UTC (RFC 3339).
     finished: String,
     versions: Value,
     backend: String,
@@ -92,21 +92,21 @@ pub(super) struct Summary {
 #[derive(Debug, Serialize)]
 pub(super) struct RunSummary {
     pub(super) cc: String,
-    /// Where its logs are.
+    /// Folder of the run's logs.
     folder: String,
     pub(super) goodput_bps: f64,
     /// The most that the link as asked for can carry.
     goodput_limit_bps: Option<f64>,
     pub(super) share_of_limit: Option<f64>,
-    /// Whether the whole body came within the time.
+    /// True if the whole body arrived in time.
     pub(super) complete: bool,
     /// To the last byte, or to the end of the time.
     pub(super) seconds: f64,
     pub(super) bytes: u64,
-    /// What the server's qlog says.
+    /// Figures from the server's qlog.
     #[serde(flatten)]
     pub(super) transport: Transport,
-    /// What queueing delays count from.
+    /// Base of the queueing delays.
     base_rtt_ms: f64,
     #[serde(flatten)]
     pub(super) record: Record,
@@ -198,7 +198,7 @@ impl Summary {
 }
 
 impl Summary {
-    /// What makes the figures doubtful, if anything.
+    /// Returns the reason for which the figures are doubtful, if any.
     pub(super) fn doubt(&self) -> Option<String> {
         let busy = self.runs.iter().find(|run| run.record.processor_busy > 0.9);
         if let Some(run) = busy {

@@ -19,26 +19,25 @@ use super::Job;
 pub(super) const EXCHANGE: &str = "sandbox";
 /// The job that the sandbox is given, in [`EXCHANGE`].
 pub(super) const JOB: &str = "job.json";
-/// What a run has found out, in [`EXCHANGE`], whole or not at all.
+/// File in [`EXCHANGE`] with the record of a run. It is written as a whole or not at all.
 pub(super) const RECORD: &str = "record.json";
 /// The reason why there is no record, in [`EXCHANGE`].
 pub(super) const ERROR: &str = "error.txt";
-/// What stands before the name of each stage that a run reaches, in a line of
-/// the standard output.
+/// Prefix of a line on the standard output with the name of the stage that a run has reached.
 pub(super) const STAGE: &str = "stage: ";
 
-/// What a run has found out.
+/// Record of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     /// The kernel that the packets went through: release and version.
     pub kernel: String,
-    /// What `tc -V` says.
+    /// Output of `tc -V`.
     pub iproute2: String,
     /// The link before the transfer.
     pub calibration: Calibration,
     /// Every command of the run, in its order.
     pub commands: Vec<String>,
-    /// What the client says of the transfer.
+    /// The client's summary of the transfer.
     pub client: Value,
     /// The wait at the data's bottleneck, where it has a rate.
     pub bottleneck_queue: Option<Waiting>,
@@ -46,10 +45,10 @@ pub(super) struct Record {
     /// Not for a summary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub backlog: Vec<(f64, f64)>,
-    /// What the qdiscs have counted during the transfer.
+    /// Counters of the qdiscs during the transfer.
     pub qdiscs: Qdiscs,
-    /// How busy the processors were during the transfer, 0 to 1. Those of a
-    /// user-mode Linux have no idea of what else its host does.
+    /// Load of the processors during the transfer, 0 to 1. The processors of a user-mode Linux do
+    /// not see the other load of the host.
     pub processor_busy: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Where a run happens: the kernel of this machine, or user-mode Linux.
+//! Environment of a run: the kernel of this machine, or user-mode Linux.
 
 use std::fmt;
 use std::fs;
@@ -12,7 +12,7 @@ use nix::unistd::geteuid;
 use super::processor::{self, Processor};
 use super::uml::{self, Uml};
 
-/// What the user asks for.
+/// The user's choice of a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Choice {
     /// The kernel of this machine if it has netem, else user-mode Linux
@@ -23,7 +23,7 @@ pub(super) enum Choice {
     Uml,
 }
 
-/// What makes the namespaces and shapes the packets.
+/// Provider of namespaces and packet shaping.
 #[derive(Clone, Debug)]
 pub(super) enum Sandbox {
     /// The kernel of this machine, with namespaces by unshare(1).
@@ -32,21 +32,20 @@ pub(super) enum Sandbox {
     Uml(Uml),
 }
 
-/// Where programs are within a sandbox. Users often go without the sbins.
+/// Search path for programs within a sandbox. The path of a user often lacks the sbin folders.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What a sandbox has to be capable of, to be tried before the first run.
+/// Commands that test a sandbox before the first run.
 const TRIAL: &str = "mount -t tmpfs tmpfs /run && ip netns add trial && \
     ip link add name one type veth peer name other netns trial && \
     tc qdisc add dev one root netem delay 1ms";
 
 impl Sandbox {
-    /// What this machine has, in the order of `choice`.
+    /// Returns the first sandbox that this machine provides, in the order of `choice`.
     ///
     /// # Errors
     ///
-    /// When it has neither; the message says what is missing and what to
-    /// install.
+    /// Neither is available. The message lists the missing parts and the packages to install.
     pub(super) fn find(choice: Choice) -> Result<Self> {
         let kernel = || match kernel_trial() {
             Ok(()) => Ok(Sandbox::Kernel),
@@ -100,7 +99,7 @@ impl Sandbox {
         }
     }
 
-    /// How many processors so many runs at a time keep awake.
+    /// Number of processors that this number of concurrent runs keeps busy.
     pub(super) fn awake(&self, runs: usize) -> usize {
         match self {
             Sandbox::Kernel => 0,
@@ -161,7 +160,7 @@ fn kernel_trial() -> Result<()> {
     Ok(())
 }
 
-/// Whether `program` is in `PATH`, and where.
+/// Returns the path of `program` if `PATH` has it.
 pub(super) fn which(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?)
         .map(|folder| folder.join(program))

@@ -48,7 +48,7 @@ pub(super) fn samples(
     Ok(samples)
 }
 
-/// What was last heard of everything.
+/// Latest value of each column.
 #[derive(Default)]
 struct State {
     cwnd: usize,

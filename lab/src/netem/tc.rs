@@ -15,11 +15,11 @@ const DELAY_LINE_LIMIT: u32 = 1_000_000;
 /// has a rate, and this one takes no time.
 const ORDERING_RATE: &str = "1000gbit";
 
-/// Whether netem can be such a direction.
+/// Checks that netem supports the direction.
 ///
 /// # Errors
 ///
-/// What it cannot be, and what can.
+/// The unsupported feature, and the supported ones.
 pub(super) fn check(direction: &Direction) -> Result<()> {
     for (has, what) in [
         (!direction.steps.is_empty(), "steps"),

@@ -20,7 +20,7 @@ use super::sandbox::{which, PATH};
 /// host gives what is used.
 const MEMORY: &str = "mem=384M";
 
-/// Where Debian and Ubuntu put the modules, by release.
+/// Folder of the kernel modules on Debian and Ubuntu, by release.
 const MODULES: &str = "/usr/lib/uml/modules";
 
 /// The modules that a run takes. None depends on another.
@@ -103,13 +103,11 @@ fn modules(release: &str) -> [PathBuf; 2] {
     NEEDED.map(|module| folder.join(module))
 }
 
-/// What init does: makes a system of what there is, does the job of `folder`,
-/// and powers off.
+/// Acts as init: prepares the system, carries out the job of `folder`, and powers off.
 ///
 /// # Errors
 ///
-/// Only when the power cannot be turned off; what else goes wrong is told in
-/// `folder`.
+/// A failure to power off. All other errors are reported in `folder`.
 pub fn boot(folder: &Path) -> Result<Infallible> {
     if let Err(error) = prepare(folder).and_then(|()| inside(folder)) {
         eprintln!("{error:#}");

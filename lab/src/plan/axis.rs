@@ -20,7 +20,7 @@ pub(super) struct Stop {
     pub(super) label: String,
     /// In the order of the axis's fields.
     pub(super) values: Vec<Node>,
-    /// What the reference columns are multiplied with.
+    /// Factor of the reference columns.
     pub(super) references: f64,
 }
 
@@ -172,7 +172,7 @@ fn values(node: &Node) -> Result<Vec<Node>, Fault> {
     Ok(values)
 }
 
-/// How the values of a range are spaced.
+/// Returns the spacing of a range's values.
 pub(super) fn spacing(range: &Table) -> Result<Spacing, Fault> {
     let Some(node) = range.get("spacing") else {
         return Ok(Spacing::Linear);

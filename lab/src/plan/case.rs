@@ -8,9 +8,9 @@ use super::tree::{Entry, Node, Value};
 pub(super) struct Case {
     pub(super) name: String,
     pub(super) place: Place,
-    /// What it sets, before any sweep does.
+    /// Settings of the case, before those of any sweep.
     pub(super) settings: Vec<(Path, Place, Node)>,
-    /// What is carried into the results beside it.
+    /// Reference values that are copied into the results.
     pub(super) references: Vec<(String, f64)>,
 }
 

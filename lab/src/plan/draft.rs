@@ -17,7 +17,7 @@ use super::tree::{Entry, Node, Table, Value};
 use super::{Plan, Point};
 use crate::results;
 
-/// What a plan shows that does not say it.
+/// Default metrics of a plan.
 const METRICS: [&str; 5] = [
     "goodput_mbps",
     "share_of_limit",
@@ -167,7 +167,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// How many flows are written down, for all that sweeps may do.
+    /// Number of flows in the plan, apart from sweeps.
     fn flows(&self) -> usize {
         let flow = self.root.get("flow");
         flow.and_then(|node| node.list().ok())

@@ -1,4 +1,4 @@
-//! Where a plan's expectations are known not to hold.
+//! Known deviations from a plan's expectations.
 
 use super::expect::Names;
 use super::fault::Fault;

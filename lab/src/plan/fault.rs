@@ -1,4 +1,4 @@
-//! What is wrong with a plan, and where.
+//! Errors in a plan, with their position.
 
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(super) struct Place {
     pub(super) end: usize,
 }
 
-/// What is wrong, in which field, and where.
+/// An error with its field and position.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     place: Option<Place>,

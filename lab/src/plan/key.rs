@@ -1,4 +1,4 @@
-//! What a run is, as a short text: the same key, the same figures.
+//! Key of a run: a short text that identifies its figures.
 
 use std::fs;
 

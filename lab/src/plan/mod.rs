@@ -52,7 +52,7 @@ use key::{canonical, hash, key};
 use read::Document;
 use tree::Table;
 
-/// What to run, and what to make of it.
+/// A plan: runs, and the presentation of their results.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The file's name without `.toml`.
@@ -61,9 +61,9 @@ pub struct Plan {
     pub files: Vec<PlanFile>,
     /// One line.
     pub title: String,
-    /// What is measured and what was assumed.
+    /// Description of the measurement and its assumptions.
     pub description: String,
-    /// What makes the runs, unless the command line says otherwise.
+    /// Backend of the runs, unless the command line selects another.
     pub backend: Backend,
     /// The seeds of each point.
     pub seeds: Vec<u64>,
@@ -71,13 +71,13 @@ pub struct Plan {
     pub metrics: Vec<String>,
     /// The flow under test, of which alone the tables are; `None`: all flows.
     pub subject: Option<u64>,
-    /// Whether each run's flows are kept over time.
+    /// Keeps time series of each run's flows.
     pub series: bool,
     /// The parts of the run that pictures show; `None` shows all of it.
     pub frames: Option<Frames>,
-    /// Whether the qlogs of each run are kept.
+    /// Keeps the qlogs of each run.
     pub qlog: bool,
-    /// What the points differ in, beside the case.
+    /// Axes in which the points differ, besides the case.
     pub axes: Vec<Axis>,
     /// The names of the cases.
     pub cases: Vec<String>,
@@ -85,9 +85,9 @@ pub struct Plan {
     pub controllers: Vec<String>,
     /// Each case at each place of the sweeps.
     pub points: Vec<Point>,
-    /// What is expected of the results.
+    /// Expectations of the results.
     pub expectations: Vec<Expectation>,
-    /// Where it is known not to hold, and why.
+    /// Known deviations from the expectations, with their reasons.
     pub exceptions: Vec<Exception>,
 }
 
@@ -96,22 +96,22 @@ pub struct Plan {
 pub struct Point {
     /// The case's name, where there are cases.
     pub case: Option<String>,
-    /// What sweeps and cases have set, as the plan writes it.
+    /// Settings by sweeps and cases, as the plan writes them.
     pub settings: Vec<(String, String)>,
     /// The reference columns of all cases, with this case's numbers.
     pub references: Vec<(String, Option<f64>)>,
     /// The controller of each flow, as the plan calls it.
     pub controllers: Vec<String>,
-    /// What happens, but for the seed.
+    /// The scenario, except for the seed.
     pub scenario: Scenario,
 }
 
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What it is: runs of the same key have the same figures.
+    /// Identity of the run: runs with the same key have the same figures.
     pub key: String,
-    /// What happens.
+    /// The scenario.
     pub scenario: Scenario,
 }
 
@@ -171,7 +171,7 @@ impl Plan {
         Ok(self)
     }
 
-    /// What the plan was: a hash of its points and seeds, whatever runs them.
+    /// Returns the hash of the plan's points and seeds, independent of the backend.
     ///
     /// # Errors
     ///
@@ -210,13 +210,12 @@ impl Plan {
         Ok(Run { key, scenario })
     }
 
-    /// How many runs the plan has.
+    /// Number of runs of the plan.
     pub fn len(&self) -> usize {
         self.points.len() * self.seeds.len()
     }
 
-    /// Whether there is nothing to run, which [`Self::read`] does not let
-    /// pass.
+    /// Returns true if the plan has no runs, which [`Self::read`] refuses.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -58,7 +58,7 @@ fn rounded(number: f64) -> f64 {
     format!("{number:.11e}").parse().unwrap_or(number)
 }
 
-/// How the steps of a range are spaced.
+/// Spacing of the steps of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spacing {
     /// By equal differences.

@@ -37,8 +37,8 @@ impl Path {
         self.0.join(".")
     }
 
-    /// Whether the field is the controller of every flow that tables show: of
-    /// `flows` flows all, or the `subject`.
+    /// Returns true if the field is the controller of every flow that tables show: of all `flows`
+    /// flows, or of the `subject`.
     pub(super) fn is_every_controller(&self, flows: usize, subject: Option<u64>) -> bool {
         match &self.0[..] {
             [flow, cc] => flow == "flow" && cc == "cc",
@@ -59,7 +59,7 @@ impl Path {
         set(root, &self.0, key, value).map_err(|fault| fault.within(&self.text()))
     }
 
-    /// What stands at the end of the path: the values there, each once.
+    /// Returns the distinct values at the end of the path.
     pub(super) fn show(&self, root: &Node) -> String {
         let mut found = Vec::new();
         show(root, &self.0, &mut found);

@@ -14,7 +14,7 @@ use super::tree::{Node, Value};
 use super::Point;
 use crate::scenario::Part;
 
-/// Where a link, a flow or cross traffic is written.
+/// Returns the position of a link, a flow or cross traffic in the plan.
 fn part_place(tree: &Node, name: &str, index: usize) -> Option<Place> {
     let part = tree.table().ok()?.get(name)?;
     match &part.value {
@@ -140,7 +140,7 @@ impl Draft<'_> {
         })
     }
 
-    /// Whether the plan is wrong in this way without its cases and sweeps.
+    /// Returns true if the plan has this error even without its cases and sweeps.
     fn is_wrong(&self, part: Part, error: &Error) -> bool {
         let bare = lower(&self.scenario, &self.controllers, &self.folders);
         let checked = bare.map(|bare| bare.scenario.check_parts());

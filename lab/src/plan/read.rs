@@ -40,7 +40,7 @@ const PLAN: [&str; 16] = [
     "exception",
 ];
 
-/// How many plans may extend each other.
+/// Maximum depth of plans that extend each other.
 const DEEPEST: usize = 8;
 
 /// A plan's values and the files that they come from.

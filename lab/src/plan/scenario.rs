@@ -17,7 +17,7 @@ pub(super) struct Controllers {
 /// A controller by the plan's name.
 struct Controller {
     name: String,
-    /// What quiche is asked for.
+    /// Name and options of the controller, as passed to quiche.
     cc: String,
     /// Fields of the flow that go with it.
     fields: Vec<Entry>,
@@ -49,8 +49,8 @@ impl Controllers {
         })
     }
 
-    /// What quiche is asked for, by the plan's name or by its own, and the
-    /// fields that go with it.
+    /// Returns the name and options of the controller, as passed to quiche, and its fields of a
+    /// flow. The name is the plan's or quiche's.
     fn resolve(&self, node: &Node) -> Result<(String, &[Entry]), Fault> {
         let text = node.text()?;
         match self.named.iter().find(|named| named.name == text) {

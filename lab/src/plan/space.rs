@@ -127,8 +127,8 @@ impl Space {
         Spot(features.collect())
     }
 
-    /// What is a step simpler than `spot`, the largest step first: without one of its
-    /// features, with an earlier item of a list, with a rounder number.
+    /// Returns the scenarios one step simpler than `spot`, largest step first: without one of its
+    /// features, with an earlier item of a list, or with a rounder number.
     pub(crate) fn simpler(&self, spot: &Spot) -> Vec<Spot> {
         let mut steps = Vec::new();
         for (index, feature) in self.features.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use super::Scale;
 
-/// How many ticks are good, about.
+/// Preferred number of ticks.
 const TICKS: f64 = 5.0;
 
 /// Values and where they go.
@@ -48,8 +48,8 @@ impl Axis {
         }
     }
 
-    /// Where a value is: 0 at the beginning of the axis, 1 at its end. What is
-    /// outside stays at the edge.
+    /// Returns the position of a value: 0 at the beginning of the axis, 1 at its end. Values
+    /// outside are moved to the edge.
     pub(super) fn place(&self, value: f64) -> f64 {
         let share = if self.log {
             (value.max(f64::MIN_POSITIVE) / self.from).ln() / (self.to / self.from).ln()

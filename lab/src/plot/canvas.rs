@@ -21,7 +21,7 @@ pub(super) const TICK: f64 = 8.0;
 /// A place, in points from the upper left corner.
 pub(super) type Spot = (f64, f64);
 
-/// Which side of a text its place is at; it is always its middle's height.
+/// Horizontal alignment of a text. Vertically it is centred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
     Left,
@@ -29,7 +29,7 @@ pub(super) enum At {
     Right,
 }
 
-/// How wide a text is, in points.
+/// Width of a text in points.
 pub(super) fn width(text: &str) -> f64 {
     // Measured large, for the font's own measure is in whole pixels.
     let font = font(10.0 * SIZE);
@@ -46,7 +46,7 @@ fn font(size: f64) -> FontDesc<'static> {
     (FONT, size).into_font()
 }
 
-/// What is drawn on.
+/// Drawing area.
 pub(super) struct Canvas<B: DrawingBackend> {
     area: DrawingArea<B, Shift>,
     /// Pixels a point. Places are whole pixels in the end, also in SVG.
@@ -54,8 +54,7 @@ pub(super) struct Canvas<B: DrawingBackend> {
     bitmap: bool,
 }
 
-/// How much higher than its place plotters writes text into a bitmap, in
-/// points.
+/// Points by which plotters writes text too high into a bitmap.
 const SINK: f64 = 2.0;
 
 impl<B: DrawingBackend> Canvas<B>

@@ -21,7 +21,7 @@ pub(super) struct Layout<'a> {
     legend: Legend<'a>,
     pub(super) x: Axis,
     y: Axis,
-    /// Where the lower axis begins.
+    /// Left end of the lower axis.
     pub(super) left: f64,
     right: f64,
 }
@@ -133,7 +133,7 @@ impl<'a> Layout<'a> {
         Ok(())
     }
 
-    /// Where values are, when the axes begin at `top`.
+    /// Returns the position of values, with axes that begin at `top`.
     fn spot(&self, top: f64, (x, y): (f64, f64)) -> Spot {
         (
             self.left + self.x.place(x) * (self.right - self.left),

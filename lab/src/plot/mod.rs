@@ -27,7 +27,7 @@ pub(crate) struct Figure {
     pub(crate) name: String,
     /// One line over the picture.
     pub(crate) title: String,
-    /// What there is to see, for people.
+    /// Description of the figure, for readers.
     pub(crate) caption: String,
     /// The command that makes it.
     pub(crate) command: String,
@@ -45,7 +45,7 @@ pub(crate) enum Chart {
 /// A direction of a picture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scale {
-    /// What it is, with its unit.
+    /// Quantity of the axis, with its unit.
     pub(crate) label: String,
     /// Equal ratios are equal distances.
     pub(crate) log: bool,
@@ -55,13 +55,13 @@ pub(crate) struct Scale {
 #[derive(Clone, Debug)]
 pub(crate) struct Rows {
     pub(crate) scale: Scale,
-    /// Where bars begin, and what dots are compared with.
+    /// Value at which bars begin, and reference of dots.
     pub(crate) base: f64,
     pub(crate) series: Vec<Series>,
     pub(crate) groups: Vec<Group>,
 }
 
-/// What the marks of one colour and form are.
+/// Name and appearance of a series of marks.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
@@ -102,9 +102,9 @@ pub(crate) struct Curves {
     pub(crate) x: Scale,
     pub(crate) y: Scale,
     pub(crate) curves: Vec<Curve>,
-    /// What is behind the curves.
+    /// Bands behind the curves.
     pub(crate) bands: Vec<Band>,
-    /// What is on them.
+    /// Spots on the curves.
     pub(crate) spots: Vec<Spot>,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Band {
     pub(crate) ink: Ink,
     /// From where to where.
     pub(crate) stretch: (f64, f64),
-    /// How far up it begins and ends, as shares of the height.
+    /// Lower and upper end, as shares of the height.
     pub(crate) heights: (f64, f64),
 }
 
@@ -143,7 +143,7 @@ pub(crate) struct Curve {
 }
 
 impl Curves {
-    /// What the lower axis has to have room for.
+    /// Returns the values that the lower axis must include.
     fn widths(&self) -> impl Iterator<Item = f64> + '_ {
         let points = self.curves.iter().flat_map(|curve| &curve.points);
         let spots = self.intervals().flat_map(|((from, to), _)| [from, to]);
@@ -155,9 +155,8 @@ impl Curves {
         self.spots.iter().filter_map(|spot| spot.intervals)
     }
 
-    /// What the upright axis has to have room for: all of the main curves, and
-    /// of those beside them as much as does not make these small. A linear
-    /// axis begins at 0.
+    /// Returns the values that the upright axis must include: all of the main curves, and as much
+    /// of the others as does not make the main ones small. A linear axis begins at 0.
     fn heights(&self) -> impl Iterator<Item = f64> + '_ {
         let of = |beside: bool| {
             let curves = self.curves.iter().filter(move |it| it.beside == beside);

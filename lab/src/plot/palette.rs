@@ -11,7 +11,7 @@ pub(crate) struct Ink {
 
 /// Text, axes and what a curve is compared with.
 pub(crate) const TEXT: Ink = ink(0x1b1f24, 0xe6e8eb);
-/// What stands back: ticks, captions, second curves.
+/// Colour of secondary elements: ticks, captions, second curves.
 pub(crate) const MUTED: Ink = ink(0x5f6873, 0x9aa4b0);
 /// Lines that guide the eye.
 pub(crate) const GRID: Ink = ink(0xdfe3e8, 0x343b45);

@@ -22,10 +22,10 @@ pub(super) struct Layout<'a> {
     rows: &'a Rows,
     legend: Legend<'a>,
     axis: Axis,
-    /// Where the axis begins and ends.
+    /// Both ends of the axis.
     left: f64,
     right: f64,
-    /// Whether labels stand above their groups.
+    /// Puts labels above their groups.
     above: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where traces come from.
+//! Sources of traces.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

@@ -229,7 +229,7 @@ fn say(line: fmt::Arguments) -> Result<()> {
     writeln!(io::stdout(), "{line}").context("cannot write to the standard output")
 }
 
-/// What a trace is called in a picture.
+/// Returns the name of a trace in a figure.
 fn name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let name = name.to_string_lossy();

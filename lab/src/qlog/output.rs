@@ -34,7 +34,7 @@ impl Output {
         })
     }
 
-    /// What to write to.
+    /// The file to write to.
     pub(super) fn file(&mut self) -> &mut File {
         self.file.as_file_mut()
     }

@@ -1,4 +1,4 @@
-//! What is said of traces.
+//! Reports on traces.
 
 use std::fmt;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub(super) fn warn_of_end(path: &Path, end: End) {
     }
 }
 
-/// What has been written for qvis.
+/// Files written for qvis.
 pub(super) struct Written<'a> {
     pub(super) summary: &'a Summary,
     /// Packets within so many milliseconds are one.

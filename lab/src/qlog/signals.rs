@@ -1,4 +1,4 @@
-//! What is left behind when the process is told to end: nothing.
+//! Removal of incomplete files if the process is asked to end.
 
 use std::fs;
 use std::io;

@@ -48,7 +48,7 @@ pub(super) fn curves(draft: &Draft, mut points: impl FnMut(&str) -> Vec<(f64, f6
     curves.filter(|curve| curve.points.len() > 1).collect()
 }
 
-/// What shares of values an upright axis is of.
+/// Scale of an upright axis with shares of values.
 pub(super) fn share() -> Scale {
     Scale {
         label: "cumulative share".to_owned(),

@@ -7,10 +7,10 @@ use crate::plot::palette::Ink;
 use crate::plot::{Chart, Curve, Curves, Figure, Form, Scale, Spot};
 use crate::results::{Line, Results, Summary, Table};
 
-/// What is good to have more of, the first that a plan shows.
+/// Metrics of which more is better, by preference.
 const GOOD: [&str; 3] = ["share_of_limit", "goodput_mbps", "throughput_mbps"];
 
-/// What it is paid with.
+/// Metric that limits the others.
 const PRICE: &str = "queue_p95_ms";
 
 /// As many controllers that differ in their options alone are a line.
@@ -66,7 +66,7 @@ pub(super) fn of(draft: &Draft, results: &Results, good: &str, price: &str) -> V
 
 /// A controller on one link.
 struct Point<'a> {
-    /// What it is called, and whether there are others of its kind.
+    /// Name of the kind, and true if it has several members.
     kind: (&'a str, bool),
     ink: Ink,
     x: Summary,

@@ -9,14 +9,14 @@ use crate::plot::palette::{dark_css, hex, Ink, Palette};
 use crate::plot::{svg, Figure};
 use crate::results::{Manifest, PlanFile, Verdict};
 
-/// What the page needs beside the sections.
+/// Parts of the page besides the sections.
 pub(super) struct Frame {
     pub(super) palette: Palette,
     /// The folder of the figures' files, as the page links to it.
     pub(super) plots: String,
     /// The folder of the results, as the page links to it.
     pub(super) results: String,
-    /// Whether there is one plan, whose title is the page's.
+    /// True for a single plan, whose title becomes the page's.
     pub(super) alone: bool,
 }
 
@@ -86,7 +86,7 @@ fn contents(sections: &[Section]) -> Markup {
     }
 }
 
-/// How many expectations hold.
+/// Shows the number of expectations that hold.
 fn outcome(manifest: &Manifest) -> Markup {
     let all = manifest.verdicts.len();
     let held = manifest.verdicts.iter().filter(|it| it.holds).count();

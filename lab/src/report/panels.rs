@@ -1,4 +1,4 @@
-//! What a flow looked like over time, alone.
+//! Time series of a single flow.
 
 use super::scenes::{chart, of};
 use super::section::Draft;
@@ -7,9 +7,8 @@ use crate::plot::palette::{MUTED, TEXT};
 use crate::plot::{Curve, Figure};
 use crate::results::Row;
 
-/// What is drawn of a flow alone: the title, the label of the axis, what
-/// values are multiplied with, and the columns: the first that is there is the
-/// main one.
+/// One figure of a single flow: title, label of the axis, factor of the values, and columns. The
+/// first column that exists is the main one.
 pub(super) struct Panel {
     title: &'static str,
     label: &'static str,

@@ -1,4 +1,4 @@
-//! What runs looked like over time.
+//! Time series of runs.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub(super) struct Scene {
 #[derive(Default)]
 pub(super) struct Scenes {
     pub(super) shown: Vec<Scene>,
-    /// How many more there are.
+    /// Number of further runs.
     pub(super) left_out: usize,
 }
 
@@ -168,7 +168,7 @@ pub(super) fn capital(text: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Which run it is, and what of it is not to be seen.
+/// Returns the caption: the run, and its flows that are not shown.
 fn caption(draft: &Draft, seed: u64, flows: usize) -> String {
     let run = format!("Seed {seed}, {}.", draft.manifest.backend);
     match flows {

@@ -1,4 +1,4 @@
-//! What a report has of each plan.
+//! The section of a plan in a report.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ pub(super) struct Section {
     pub(super) thesis: Option<thesis::Thesis>,
     /// The runs whose qlogs are there: what a run is, and its key.
     pub(super) traces: Vec<(String, String)>,
-    /// How many flows ended before their time.
+    /// Number of flows that ended early.
     pub(super) failures: usize,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Shown {
     pub(super) figures: Vec<Figure>,
 }
 
-/// What all figures of a plan have in common.
+/// Data that all figures of a plan share.
 pub(super) struct Draft<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) palette: &'a Palette,
@@ -82,7 +82,7 @@ impl Draft<'_> {
         }
     }
 
-    /// What the means of this plan are of.
+    /// Describes the samples behind the means of this plan.
     pub(super) fn sample(&self) -> String {
         let seeds = self.manifest.seeds.len();
         let backend = &self.manifest.backend;
@@ -158,7 +158,7 @@ fn traces(results: &Results) -> Vec<(String, String)> {
     rows.map(run).collect()
 }
 
-/// What cases have set, beside the axes: a line of a table says it.
+/// Returns the settings of cases, apart from the axes, as a table.
 fn settings(results: &Results) -> (Vec<String>, Vec<Vec<String>>) {
     let Results { manifest, rows } = results;
     let is_axis = |name: &String| {

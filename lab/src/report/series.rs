@@ -46,13 +46,13 @@ impl Series {
         thinned(points.collect(), PARTS)
     }
 
-    /// What is in a column.
+    /// Returns the values of a column.
     pub(super) fn values(&self, column: &str) -> Vec<f64> {
         self.column(column).map(|(_, value)| value).collect()
     }
 
-    /// How fast a column that counts has grown, a second, in each of so many
-    /// equal parts of the time; each times `factor`.
+    /// Returns the growth per second of a column that counts, in each of `parts` equal parts of the
+    /// time, times `factor`.
     pub(super) fn growth(&self, column: &str, parts: usize, factor: f64) -> Vec<(f64, f64)> {
         let points: Vec<(f64, f64)> = self.column(column).collect();
         let (Some(first), Some(last)) = (points.first(), points.last()) else {

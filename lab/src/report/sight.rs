@@ -1,4 +1,4 @@
-//! What several flows looked like over time, beside each other.
+//! Time series of several flows in one figure.
 
 use super::distribution::{share, steps};
 use super::scenes::{capital, chart, curve, of, Flow};
@@ -6,7 +6,7 @@ use super::section::Draft;
 use super::series::Series;
 use crate::plot::{Chart, Curve, Curves, Figure, Scale};
 
-/// What all pictures of a scene have in common.
+/// Data that all figures of a group of runs share.
 pub(super) struct Sight<'a> {
     pub(super) draft: &'a Draft<'a>,
     pub(super) scene: &'a str,
@@ -53,7 +53,7 @@ impl Sight<'_> {
         })
     }
 
-    /// How often a column had which values.
+    /// Returns the distribution of a column's values.
     pub(super) fn spread(&self, what: &str, column: &str) -> Option<Figure> {
         let curves = self.curves(|it| thin(steps(it.values(column))));
         (!curves.is_empty()).then(|| {

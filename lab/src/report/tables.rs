@@ -111,8 +111,8 @@ pub(super) fn mean(metric: &str, summary: Option<&Summary>, best: bool) -> Marku
     }
 }
 
-/// Which cells are the best and what cannot be told from it; none where no way
-/// is better, or where all are the same.
+/// Marks the best cells, and those that do not differ from them significantly. It marks none if
+/// neither direction is better or all are equal.
 fn best(metric: &str, cells: &[Option<Summary>]) -> Vec<bool> {
     let sense = known(metric).map_or(Sense::Neither, |metric| metric.sense);
     let means = || cells.iter().flatten();

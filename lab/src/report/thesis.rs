@@ -13,7 +13,7 @@ const PRINTED: [(&str, &str); 3] = [
     ("printed.newreno", "reno"),
 ];
 
-/// What is expected to be above what, in this order of columns.
+/// Expected orders of columns: the first of each pair is above the second.
 pub(super) const ORDERS: [(&str, &str); 4] = [
     ("mechanism", "westwood"),
     ("petra-thesis", "westwood"),
@@ -21,7 +21,7 @@ pub(super) const ORDERS: [(&str, &str); 4] = [
     ("westwood", "reno"),
 ];
 
-/// What is told of both sides where the order does not hold.
+/// Metrics of both sides that are shown if the order does not hold.
 pub(super) const CIRCUMSTANCES: [&str; 3] = ["share_of_limit", "loss_percent", "queue_mean_ms"];
 
 /// A table of the thesis, again.
@@ -51,7 +51,7 @@ pub(super) struct Row {
     pub(super) orders: Vec<Verdict>,
 }
 
-/// Whether one controller is above another in a row.
+/// Comparison of two controllers in a row.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Verdict {
     pub(super) pair: (&'static str, &'static str),
@@ -61,7 +61,7 @@ pub(super) struct Verdict {
     pub(super) printed: Option<f64>,
     /// Of both sides, the means of [`CIRCUMSTANCES`].
     pub(super) circumstances: Vec<(&'static str, [Option<f64>; 2])>,
-    /// Why it is reversed, where the plan says so.
+    /// Reason for a reversed order, if the plan has one.
     pub(super) because: Option<String>,
 }
 
@@ -175,7 +175,7 @@ fn cell(table: &Table, line: usize, controller: &str) -> Option<Summary> {
     table.lines[line].cells[column]
 }
 
-/// How many times as much as another controller, printed and measured.
+/// Returns the ratio to another controller, printed and measured.
 fn figure(draft: &Draft, reading: &Reading, which: usize, other: &str) -> Figure {
     let name = PRINTED[0].1;
     let series = [

@@ -170,7 +170,7 @@ pub(super) fn counted(rows: &[Placed]) -> Vec<Count> {
     ORDERS.into_iter().filter_map(count).collect()
 }
 
-/// What the thesis has of something, as far as it has it.
+/// Returns the thesis's value, if it has one.
 pub(super) fn of_thesis(printed: Option<impl ToString>) -> String {
     printed.map_or_else(|| "–".to_owned(), |it| it.to_string())
 }

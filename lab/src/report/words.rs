@@ -53,8 +53,7 @@ pub(crate) fn setting(name: &str) -> &str {
     name.strip_prefix("flow.options.").unwrap_or(name)
 }
 
-/// What a plan says in its own words: between `` ` `` and `` ` `` is code, if each has its
-/// other.
+/// Returns a plan's own text with code between pairs of `` ` ``.
 pub(crate) fn prose(text: &str) -> Markup {
     if text.matches('`').count() % 2 == 1 {
         return html! { (text) };

@@ -60,7 +60,7 @@ pub fn read_csv(path: &Path) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Where each column is.
+/// Index of each column.
 struct Heads {
     fixed: HashMap<&'static str, usize>,
     settings: Vec<(String, usize)>,

@@ -1,4 +1,4 @@
-//! What a switch is worth: the same runs with it and without it.
+//! Effect of a switch: the difference between the same runs with it and without it.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use super::row::Row;
 use super::set::Results;
 use super::statistics::{mean, Summary};
 
-/// What one switch changes of a metric, for one controller in one place: with
-/// it less without it, of runs with the same seed.
+/// Difference that one switch makes to a metric, for one controller in one row: the value with it
+/// minus the value without it, of runs with the same seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// The axis.
     pub switch: String,
-    /// Where all other switches are off.
+    /// The effect while all other switches are off.
     pub alone: Option<Summary>,
-    /// Where all other switches are on.
+    /// The effect while all other switches are on.
     pub last: Option<Summary>,
     /// The mean over all settings of the other switches.
     pub mean: Option<Summary>,

@@ -1,13 +1,13 @@
-//! What is known not to be as expected.
+//! Known deviations from expectations.
 
 use serde::{Deserialize, Serialize};
 
 /// Controllers that fall short of others in some rows, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exception {
-    /// What falls short, as the plan calls it; whatever it is when empty.
+    /// Controllers that deviate, by their names in the plan. An empty list means any controller.
     pub controllers: Vec<String>,
-    /// Where: names of axes, or `case`, and the places on them.
+    /// Rows in which they deviate: names of axes, or `case`, and the values on them.
     pub labels: Vec<(String, Vec<String>)>,
     /// Of what it falls short; of whatever it is when empty.
     pub than: Vec<String>,
@@ -16,8 +16,8 @@ pub struct Exception {
 }
 
 impl Exception {
-    /// Whether it is about `controller` in the row with these labels, compared
-    /// with another controller, or with a number.
+    /// Returns true if the deviation covers `controller` in the row with these labels, compared
+    /// with another controller or a number.
     pub fn covers(
         &self,
         controller: &str,

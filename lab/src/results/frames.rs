@@ -16,7 +16,7 @@ pub struct Frames {
     /// The end of the last.
     #[serde(with = "Text::<Time>")]
     pub to: Duration,
-    /// How long each is; zero is all in one.
+    /// Length of each interval; zero is a single interval.
     #[serde(with = "Text::<Time>", default)]
     pub each: Duration,
 }

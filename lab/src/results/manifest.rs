@@ -1,4 +1,4 @@
-//! What a table needs to know of its rows.
+//! Description of a table's rows.
 
 use std::fmt;
 
@@ -13,16 +13,16 @@ pub struct Manifest {
     pub plan: String,
     /// One line.
     pub title: String,
-    /// What is measured and what was assumed.
+    /// Description of the measurement and its assumptions.
     pub description: String,
-    /// What the plan was: a hash of its points and seeds.
+    /// Hash of the plan's points and seeds.
     pub plan_hash: String,
     /// The plan itself, and then what it extends: what it takes to run it again
     /// when nobody has the file any more, but for traces.
     pub files: Vec<PlanFile>,
-    /// What made the runs: `sim` or `netem`.
+    /// Backend of the runs: `sim` or `netem`.
     pub backend: String,
-    /// What ran.
+    /// Versions of the programs.
     pub versions: Versions,
     /// The command that makes these results again.
     pub command: String,
@@ -30,7 +30,7 @@ pub struct Manifest {
     pub seeds: Vec<u64>,
     /// The names of the metrics to show, the most important first.
     pub metrics: Vec<String>,
-    /// What the points differ in, beside the case.
+    /// Axes in which the points differ, besides the case.
     pub axes: Vec<Axis>,
     /// The names of the cases, in their order; none where there are no cases.
     pub cases: Vec<String>,
@@ -39,19 +39,19 @@ pub struct Manifest {
     /// The flow under test: of each run tables have this one alone. `None`: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<u64>,
-    /// How many rows there are: of a table cut short nothing is made.
+    /// Number of rows, with which a truncated table is detected.
     pub rows: usize,
-    /// Whether `series/KEY.csv` has each run's flows over time.
+    /// True if `series/KEY.csv` has time series of each run's flows.
     pub series: bool,
     /// The parts of the run that pictures show; `None` shows all of it.
     #[serde(default)]
     pub frames: Option<Frames>,
-    /// Whether `qlog/KEY` has each run's qlogs.
+    /// True if `qlog/KEY` has each run's qlogs.
     #[serde(default)]
     pub qlog: bool,
-    /// What was expected, and what came of it.
+    /// Expectations and their results.
     pub verdicts: Vec<Verdict>,
-    /// Where it was known not to hold, and why.
+    /// Known deviations from the expectations, with their reasons.
     #[serde(default)]
     pub exceptions: Vec<Exception>,
 }
@@ -61,7 +61,7 @@ pub struct Manifest {
 pub struct PlanFile {
     /// Its place from the plan's folder.
     pub name: String,
-    /// What it says.
+    /// The value as a text.
     pub text: String,
 }
 
@@ -75,8 +75,8 @@ pub struct Axis {
     pub fields: Vec<String>,
     /// The places on the axis, in their order.
     pub values: Vec<String>,
-    /// Whether it says which controller all flows of a run have: a table shows
-    /// it as columns.
+    /// True if the axis selects the controller of all flows of a run. A table shows such an axis as
+    /// columns.
     pub controllers: bool,
 }
 
@@ -131,14 +131,14 @@ fn locked(name: &str) -> String {
     version.map_or_else(|| "unknown".to_owned(), |(version, _)| version.to_owned())
 }
 
-/// What came of an expectation.
+/// Result of an expectation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
     /// The expectation in words.
     pub expected: String,
     /// The metric that was compared.
     pub metric: String,
-    /// Whether it held wherever it was to hold, known exceptions aside.
+    /// True if the expectation holds in all rows, apart from known deviations.
     pub holds: bool,
     /// Each comparison that was made.
     pub comparisons: Vec<Comparison>,
@@ -152,13 +152,13 @@ pub struct Comparison {
     /// The mean of what was expected to be so; `None` where not every run
     /// measured it, which is not what was expected.
     pub value: Option<f64>,
-    /// What it was compared with, or as above.
+    /// The value of the reference; `None` as above.
     pub reference: Option<f64>,
-    /// How far it may be off.
+    /// Tolerance of the comparison.
     pub tolerance: f64,
-    /// Whether it was as expected.
+    /// True if the expectation holds in this row.
     pub holds: bool,
-    /// Why it is not, where that is known.
+    /// Reason for which the expectation does not hold, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! What is measured, by name: the columns of results, what plans may show and
-//! expect, and what reports write at their axes.
+//! Metrics by name: the columns of results, the names in plans and expectations, and the labels in
+//! reports.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ pub struct Metric {
     pub unit: &'static str,
     /// Digits after the point that a table shows.
     pub digits: usize,
-    /// Which way is better.
+    /// The better direction.
     pub sense: Sense,
-    /// How a simulated flow's report has it.
+    /// Returns the value from a simulated flow's report.
     value: fn(&FlowReport, &Report) -> Option<f64>,
 }
 
-/// Which way of a metric is better.
+/// The better direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sense {
     /// The larger the better.

@@ -5,11 +5,11 @@
 pub struct Row {
     /// The plan's name: its file's, without `.toml`.
     pub plan: String,
-    /// What the plan was: a hash of its points and seeds.
+    /// Hash of the plan's points and seeds.
     pub plan_hash: String,
-    /// What the run was: the same key, the same figures.
+    /// Key of the run: the same key has the same figures.
     pub key: String,
-    /// What made the run: `sim` or `netem`.
+    /// Backend of the run: `sim` or `netem`.
     pub backend: String,
     /// Of petra, quiche and the laboratory, with a hash of their sources.
     pub versions: String,
@@ -18,7 +18,7 @@ pub struct Row {
     pub point: u64,
     /// The name of the case, where the plan has cases.
     pub case: Option<String>,
-    /// What all randomness of the run followed from.
+    /// Seed of the run's random numbers.
     pub seed: u64,
     /// The flow's place in the scenario, from 0.
     pub flow: u64,
@@ -26,13 +26,13 @@ pub struct Row {
     pub controller: String,
     /// The controller as quiche was asked for it, options included.
     pub cc: String,
-    /// Why the flow ended before its time, if it did.
+    /// Reason for which the flow ended early, if it did.
     pub failure: Option<String>,
     /// Every field that the plan's sweeps and cases set, as the plan writes
     /// it, and the axes that have names: `("link.rate", "2mbit")`.
     pub settings: Vec<(String, String)>,
-    /// What was measured, by the names of [`METRICS`](super::METRICS); `None`
-    /// where the backend cannot tell or there was nothing to measure.
+    /// Values by the names of [`METRICS`](super::METRICS); `None` for a metric that the backend
+    /// does not support or that had nothing to measure.
     pub metrics: Vec<(String, Option<f64>)>,
     /// The case's reference columns: `("printed.petra", Some(17.1))`.
     pub references: Vec<(String, Option<f64>)>,
@@ -49,10 +49,10 @@ pub enum Cell<'a> {
     Number(Option<f64>),
 }
 
-/// What stands before the name of a setting in its column's head.
+/// Prefix of a setting in a column's name.
 pub(super) const SETTING: &str = "set.";
 
-/// What stands before the name of a reference in its column's head.
+/// Prefix of a reference in a column's name.
 pub(super) const REFERENCE: &str = "ref.";
 
 /// A column that every file of rows has: its head, and a row's cell.
@@ -77,12 +77,12 @@ pub(super) const FIXED: [Fixed; 12] = [
 ];
 
 impl Row {
-    /// What was measured under the name of a metric.
+    /// Returns the value of the metric with this name.
     pub fn metric(&self, name: &str) -> Option<f64> {
         find(&self.metrics, name).copied().flatten()
     }
 
-    /// What a field or a named axis was set to.
+    /// Returns the setting of a field or a named axis.
     pub fn setting(&self, name: &str) -> Option<&str> {
         find(&self.settings, name).map(String::as_str)
     }

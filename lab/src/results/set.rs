@@ -12,7 +12,7 @@ use super::row::Row;
 /// A plan's results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
-    /// What they are of.
+    /// Description of the results.
     pub manifest: Manifest,
     /// One of each flow of each run, in the order of the plan's points, and of
     /// the seeds within a point.
@@ -28,7 +28,7 @@ impl Results {
     }
 }
 
-/// What `petra-lab run` leaves in its folder.
+/// Contents of the folder that `petra-lab run` writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultSet {
     /// The results of each plan, in the order of the plans' names.

@@ -5,7 +5,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// A sample of a metric: its mean and the 95 % confidence interval of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// How many values.
+    /// Number of values.
     pub count: usize,
     /// Their mean.
     pub mean: f64,
@@ -43,8 +43,8 @@ impl Summary {
         self.interval.filter(|interval| *interval >= least)
     }
 
-    /// Whether two means differ by more than chance explains: by more than
-    /// the root of their intervals' squares.
+    /// Returns true if two means differ by more than the root of the sum of their squared
+    /// intervals.
     pub fn differs(&self, other: &Summary) -> bool {
         let width = |summary: &Summary| summary.interval.unwrap_or(0.0);
         (self.mean - other.mean).abs() > width(self).hypot(width(other))

@@ -15,7 +15,7 @@ pub struct Estimate {
     pub interval: Option<(f64, f64)>,
 }
 
-/// Whether one mean is above another.
+/// Order of two means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// It is.
@@ -28,14 +28,14 @@ pub enum Order {
 }
 
 impl Estimate {
-    /// Whether `value` is outside the interval.
+    /// Returns true if `value` is outside of the interval.
     pub fn excludes(&self, value: f64) -> bool {
         self.interval
             .is_some_and(|(low, high)| value < low || value > high)
     }
 }
 
-/// How much larger the mean of `a` is than that of `b`.
+/// Returns the difference between the mean of `a` and that of `b`.
 pub fn difference(a: &Summary, b: &Summary) -> Estimate {
     let value = a.mean - b.mean;
     let half = half_width(error(a), error(b));
@@ -45,13 +45,12 @@ pub fn difference(a: &Summary, b: &Summary) -> Estimate {
     }
 }
 
-/// How many times as large the mean of `a` is as that of `b`; `None` where one
-/// of them is not positive.
+/// Returns the ratio of the mean of `a` to that of `b`; `None` if one of them is not positive, or
+/// if the mean of `b` may be 0.
 ///
-/// The interval is Fieller's (E. C. Fieller, "Some problems in interval
-/// estimation", J. R. Stat. Soc. B 16, 1954) with the degrees of freedom of the
-/// difference: it has 1 within exactly where the interval of the difference
-/// has 0. There is none where the mean of `b` may as well be 0.
+/// The interval is Fieller's (E. C. Fieller, "Some problems in interval estimation", J. R. Stat.
+/// Soc. B 16, 1954, <https://doi.org/10.1111/j.2517-6161.1954.tb00159.x>), with the degrees of
+/// freedom of the difference. It includes 1 exactly if the interval of the difference includes 0.
 pub fn ratio(a: &Summary, b: &Summary) -> Option<Estimate> {
     if a.mean <= 0.0 || b.mean <= 0.0 {
         return None;
@@ -75,7 +74,7 @@ pub fn ratio(a: &Summary, b: &Summary) -> Option<Estimate> {
     })
 }
 
-/// Whether the mean of `a` is above that of `b`.
+/// Returns the order of the means of `a` and `b`.
 pub fn order(a: &Summary, b: &Summary) -> Order {
     let difference = difference(a, b);
     match difference.excludes(0.0) {

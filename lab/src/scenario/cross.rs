@@ -18,7 +18,7 @@ pub struct CrossTraffic {
     /// Bytes of each, IP and UDP header included: 28 to 65535.
     #[serde(default = "CrossTraffic::packet")]
     pub packet: usize,
-    /// When the first one enters.
+    /// Time at which the first packet enters.
     #[serde(with = "Text::<Time>", default)]
     pub start: Duration,
     /// No one enters from this time on; `None` goes on to the end.
@@ -28,10 +28,10 @@ pub struct CrossTraffic {
         skip_serializing_if = "Option::is_none"
     )]
     pub stop: Option<Duration>,
-    /// Which way it goes.
+    /// Direction of the packets.
     #[serde(default)]
     pub way: Way,
-    /// Which link of the path, from 0 on.
+    /// Index of the link on the path, from 0.
     #[serde(default)]
     pub hop: usize,
 }

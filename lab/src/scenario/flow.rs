@@ -19,23 +19,22 @@ pub struct Flow {
     /// The server's congestion controller as quiche knows it, options
     /// included.
     pub cc: String,
-    /// Whether the server takes less room in its window than a datagram for
-    /// none; `None` is quiche's default: on for registered controllers, off for
-    /// its own.
+    /// Makes the server treat less room in its window than a datagram as none. `None` is quiche's
+    /// default: on for registered controllers, off for its own.
     pub silly_window_avoidance: Option<bool>,
-    /// Whether quiche's CUBIC undoes a reduction for losses alone that proved
-    /// spurious, as RFC 9438 4.9 has it.
+    /// Makes quiche's CUBIC undo a reduction only after losses that proved spurious (RFC 9438,
+    /// Section 4.9, <https://www.rfc-editor.org/rfc/rfc9438#section-4.9>).
     pub cubic_spurious_undo: bool,
     /// Bytes that the client takes at most before it has read them: its
     /// flow-control window for a stream. `None` is more than the path can fill.
     /// That of the connection stays large: it is opened at other times, and a
     /// sender that fills what both leave sends runts.
     pub receive_window: Option<u64>,
-    /// When the client connects.
+    /// Time at which the client connects.
     pub start: Duration,
     /// The most by which it connects later: each run draws that by its seed.
     pub start_spread: Duration,
-    /// When the client goes away; `None` stays to the end.
+    /// Time at which the client leaves; `None` is the end of the run.
     pub stop: Option<Duration>,
     /// Delay each way between the path and this flow's ends, so that flows
     /// have round-trip times of their own.
@@ -43,11 +42,11 @@ pub struct Flow {
     /// The first and the last link of the path that it takes, from 0 on;
     /// `None` takes all.
     pub hops: Option<(usize, usize)>,
-    /// What it downloads.
+    /// Traffic of the flow.
     pub traffic: Traffic,
 }
 
-/// What a flow downloads.
+/// Traffic of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Traffic {
     /// One body without end.
@@ -59,17 +58,16 @@ pub enum Traffic {
     Bodies {
         /// Bytes of each.
         size: u64,
-        /// How many.
+        /// Number of bodies.
         count: u32,
-        /// How many requests are open at a time; 1 asks for one body after the
-        /// other.
+        /// Number of concurrent requests; 1 requests one body after the other.
         at_once: u32,
     },
     /// Bodies that the client stops after a time, and pauses.
     OnOff {
-        /// How long it downloads.
+        /// Length of a download period.
         on: Duration,
-        /// How long it does not.
+        /// Length of a pause.
         off: Duration,
     },
     /// One body after another, as people read pages.

@@ -22,7 +22,7 @@ pub struct Media {
     /// Time between two key frames.
     #[serde(with = "Text::<Time>", default = "Media::key_every")]
     pub key_every: Duration,
-    /// How many times as large as the others key frames are.
+    /// Size of key frames relative to other frames.
     #[serde(default = "Media::key_size")]
     pub key_size: f64,
     /// Standard deviation of the natural logarithm of a frame's size.

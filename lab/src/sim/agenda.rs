@@ -1,4 +1,4 @@
-//! What is to happen in a simulation, in the order of virtual time.
+//! Event queue of a simulation, in the order of virtual time.
 
 use std::cmp::Ordering;
 use std::collections::binary_heap::PeekMut;
@@ -25,7 +25,7 @@ struct Entry<E> {
 
 /// Events that follow each other.
 struct Lane<E> {
-    /// Whether its first one is in the heap.
+    /// True if the first event of the source is in the heap.
     started: bool,
     /// Those behind the first.
     behind: VecDeque<Entry<E>>,
@@ -131,8 +131,8 @@ impl Alarm {
         Alarm { pending: None }
     }
 
-    /// Whether the event that comes at `now` is the pending one, which then is
-    /// no longer pending; others have been overtaken.
+    /// Returns true, once, if the event at `now` is the pending one. Other events have been
+    /// superseded.
     pub(super) fn rings(&mut self, now: Nanos) -> bool {
         let rings = self.pending == Some(now);
         if rings {
@@ -141,7 +141,7 @@ impl Alarm {
         rings
     }
 
-    /// When to add an event so that there is one at `at` or earlier.
+    /// Returns the time at which to add an event so that there is one at `at` or earlier.
     pub(super) fn set(&mut self, at: Nanos) -> Option<Nanos> {
         if self.pending.is_some_and(|pending| pending <= at) {
             return None;

@@ -33,17 +33,17 @@ pub struct Sim {
     /// The servers' `max_datagram_size` in bytes.
     #[arg(long, default_value_t = 1350, value_name = "BYTES")]
     datagram: usize,
-    /// What all randomness follows from.
+    /// Seed of all random numbers.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many seeds to run, counted up from --seed.
+    /// Number of seeds, counted up from --seed.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// All controllers on one link, instead of each on its own.
     #[arg(long)]
     share: bool,
-    /// Whether servers take less room in the window than a datagram for none
-    /// [default: quiche's, off for its own controllers and on for ours].
+    /// Make servers treat less room in the window than a datagram as none [default: quiche's, off
+    /// for its own controllers and on for PETRA's].
     #[arg(long, value_name = "BOOL")]
     silly_window_avoidance: Option<bool>,
     /// Have cubic undo a reduction for losses alone that proved spurious, as

@@ -30,7 +30,7 @@ impl Crossing {
         }
     }
 
-    /// When the next packet is sent; `None` when there is none.
+    /// The send time of the next packet; `None` after the last.
     pub(super) fn next(&self) -> Option<Nanos> {
         // From the number of packets and not from the last one, so that what
         // is less than a nanosecond does not add up.

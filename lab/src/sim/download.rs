@@ -10,7 +10,8 @@ use super::channel::uniform;
 use super::media::Player;
 use crate::scenario::{Traffic, Web};
 
-/// What a client says that wants no more of a body (RFC 9114 8.1).
+/// Error code of a client that cancels a request (RFC 9114, Section 8.1,
+/// <https://www.rfc-editor.org/rfc/rfc9114#section-8.1>).
 const REQUEST_CANCELLED: u64 = 0x10c;
 
 /// Shape of the sizes of web objects, and the largest over the least.
@@ -24,11 +25,11 @@ pub(super) struct Download {
     stage: Stage,
     /// Bytes of bodies that have arrived in order.
     pub(super) received: u64,
-    /// When the last byte of the only body arrived.
+    /// Arrival time of the last byte of the only body.
     pub(super) finished: Option<Instant>,
-    /// How long each object took that is whole, from its request on.
+    /// Duration of each complete object, from its request.
     pub(super) objects: Vec<Duration>,
-    /// What plays video frames.
+    /// Player of video frames.
     pub(super) player: Option<Player>,
     scratch: Box<[u8]>,
 }
@@ -40,14 +41,14 @@ enum Stage {
     Bodies {
         /// Their streams, and when they were asked for.
         open: Vec<(u64, Instant)>,
-        /// How many are to be asked for.
+        /// Number of requests still to be made.
         left: u32,
     },
     /// A body is coming.
     Body {
         stream: u64,
         asked: Instant,
-        /// When the client has had enough.
+        /// Time at which the client leaves.
         enough: Option<Instant>,
     },
     /// The next request comes at this time.
@@ -72,7 +73,7 @@ impl Download {
         }
     }
 
-    /// When it does something though nothing arrives.
+    /// The time of the next action, even if nothing arrives.
     pub(super) fn timer(&self) -> Option<Instant> {
         match self.stage {
             Stage::Body { enough, .. } => enough,
@@ -81,7 +82,7 @@ impl Download {
         }
     }
 
-    /// Whether there is nothing more to come.
+    /// Returns true if the download is complete.
     pub(super) fn is_done(&self) -> bool {
         matches!(self.stage, Stage::Done)
     }

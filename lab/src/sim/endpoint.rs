@@ -19,7 +19,7 @@ pub(super) struct Endpoint {
     failure: Option<h3::Error>,
 }
 
-/// What an end does with its HTTP/3 connection.
+/// Application of an endpoint over its HTTP/3 connection.
 pub(super) enum Application {
     /// It is the client.
     Download(Download),
@@ -27,7 +27,7 @@ pub(super) enum Application {
     Upload(Upload),
 }
 
-/// What an end has to send at the moment.
+/// Output of an endpoint at the present time.
 pub(super) enum Output {
     /// This many bytes, to be on the link at this time.
     Datagram(usize, Instant),
@@ -52,7 +52,7 @@ impl Endpoint {
         &self.conn
     }
 
-    /// What the client has downloaded; `None` at a server.
+    /// The client's download; `None` for a server.
     pub(super) fn download(&self) -> Option<&Download> {
         match &self.application {
             Application::Download(download) => Some(download),
@@ -73,7 +73,7 @@ impl Endpoint {
         }
     }
 
-    /// When the next timer expires, quiche's or the application's.
+    /// The next timeout, of quiche or the application.
     pub(super) fn timeout(&self) -> Option<Instant> {
         let alive = !self.conn.is_draining() && !self.conn.is_closed();
         let application = match &self.application {
@@ -129,7 +129,7 @@ impl Endpoint {
         }
     }
 
-    /// Why the connection is over before its time.
+    /// The reason for which the connection ended early.
     pub(super) fn failure(&self) -> Option<String> {
         if let Some(error) = &self.failure {
             return Some(format!("HTTP/3 failed: {error:?}"));

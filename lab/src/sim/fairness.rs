@@ -1,4 +1,4 @@
-//! How flows share: Jain's index, and when they have come to equal shares.
+//! Fairness of flows: Jain's index, and the time of convergence to equal shares.
 
 use super::metrics::FlowReport;
 

@@ -24,14 +24,14 @@ const MARGIN: f64 = 0.85;
 /// Captures frames and writes them to its stream.
 pub(super) struct Source {
     media: Media,
-    /// When the first frame of the flow was captured.
+    /// Capture time of the flow's first frame.
     epoch: Instant,
     random: Pcg64,
     stream: u64,
     begun: bool,
     /// The next frame's number.
     next: u64,
-    /// What has been captured and not written yet.
+    /// Captured frames that have not been written yet.
     frames: VecDeque<Vec<u8>>,
     /// Bytes of the first that are written.
     written: usize,
@@ -53,7 +53,7 @@ impl Source {
         }
     }
 
-    /// When the next frame is captured.
+    /// The capture time of the next frame.
     pub(super) fn timer(&self) -> Instant {
         self.epoch + self.media.capture(self.next)
     }
@@ -115,8 +115,7 @@ impl Source {
     }
 }
 
-/// How many frames have been captured when the first is of this `age`, not
-/// counting one of this moment.
+/// Number of captured frames if the first has this `age`, except one captured right now.
 fn captured(media: &Media, age: Duration) -> u64 {
     let frames = age.as_nanos() * u128::from(media.fps);
     frames.div_ceil(1_000_000_000) as u64

@@ -7,7 +7,7 @@ use super::channel::{Fate, Nanos};
 /// A datagram with less UDP payload than this is a runt.
 const RUNT: usize = 600;
 
-/// What became of a flow's datagrams.
+/// Counters of a flow's datagrams.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     pub(super) datagrams: u64,
@@ -22,7 +22,7 @@ pub(super) struct Meter {
     done: Option<u64>,
 }
 
-/// What came to the client.
+/// Datagrams that arrived at the client.
 #[derive(Debug, Default)]
 struct Arrivals {
     count: u64,
@@ -65,7 +65,7 @@ impl Meter {
     pub(super) fn arrived(&mut self, delay: Nanos, bytes: usize) {
         let arrivals = &mut self.arrivals;
         if arrivals.count > 0 {
-            // RFC 3550 6.4.1: what the spacing has changed on the way.
+            // RFC 3550, Section 6.4.1: what the spacing has changed on the way.
             let change = delay.abs_diff(arrivals.last_delay) as f64;
             arrivals.jitter += (change - arrivals.jitter) / 16.0;
             arrivals.jitters += arrivals.jitter;

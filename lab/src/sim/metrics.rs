@@ -1,4 +1,4 @@
-//! What a simulation measured.
+//! Measurements of a simulation.
 
 use std::time::Duration;
 
@@ -80,12 +80,11 @@ pub struct CrossReport {
 pub struct FlowReport {
     /// The controller, as it was asked for.
     pub cc: String,
-    /// When the client connected, in seconds.
+    /// Time at which the client connected, in seconds.
     pub start: f64,
     /// From its start to its completion, its stop or the end, in seconds.
     pub active: f64,
-    /// When the last byte of a body of known size was there, in seconds after
-    /// `start`.
+    /// Arrival time of the last byte of a body of known size, in seconds after `start`.
     pub completion: Option<f64>,
     /// Of web-like traffic: the objects that the client got as a whole.
     pub objects: Option<Objects>,
@@ -128,7 +127,7 @@ pub struct FlowReport {
     /// can carry comes to the client for a second. 0 where nothing changes; `None` where
     /// the flow does not recover.
     pub recovery: Option<f64>,
-    /// How often the server's probe timeout expired.
+    /// Number of expiries of the server's PTO.
     pub ptos: usize,
     /// Delay of the flow's packets in queues, in milliseconds, where any left
     /// them.
@@ -137,7 +136,7 @@ pub struct FlowReport {
     /// milliseconds, where any came.
     pub delay: Option<f64>,
     /// Jitter of the datagrams at the client in milliseconds: the estimate of
-    /// RFC 3550 6.4.1, mean over the arrivals, where there were two.
+    /// RFC 3550, Section 6.4.1, mean over the arrivals, where there were two.
     pub jitter: Option<f64>,
     /// The server's smoothed RTT over time, where it was measured.
     pub rtt: Option<Delays>,
@@ -148,17 +147,17 @@ pub struct FlowReport {
     /// Mean over time of the server's congestion window, in bytes, where it was
     /// sampled.
     pub mean_cwnd: Option<f64>,
-    /// Why the connection ended early, when it did.
+    /// Reason for which the connection ended early, if it did.
     pub failure: Option<String>,
     /// The server's state over time.
     #[serde(skip)]
     pub samples: Vec<Sample>,
 }
 
-/// How long objects took, from the request to the last byte.
+/// Durations of objects, from the request to the last byte.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Objects {
-    /// How many.
+    /// Number of objects.
     pub count: usize,
     /// Seconds in the mean; `None` of no object.
     pub mean: Option<f64>,
@@ -178,7 +177,7 @@ impl Objects {
     }
 }
 
-/// How video frames came.
+/// Delays and losses of video frames.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Video {
     /// The share that came after its deadline or not at all; `None` of no
@@ -221,27 +220,27 @@ pub struct Sample {
     pub body_bytes: u64,
     /// Bytes of IP packets that the client has received.
     pub arrived_bytes: u64,
-    /// What a packet that enters the flow's links now waits, in milliseconds.
+    /// Queueing delay on the flow's links of a packet that enters now, in milliseconds.
     pub queue: f64,
-    /// What the narrowest of the flow's links could carry since the sample
-    /// before, in bits per second; `None` when none has a rate.
+    /// Capacity of the flow's narrowest link since the last sample, in bits per second; `None` if
+    /// no link has a rate.
     pub capacity: Option<f64>,
 }
 
-/// How a flow ended, from which its results follow.
+/// State of a flow at its end, from which its results follow.
 pub(super) struct Outcome<'a> {
     pub(super) flow: &'a Flow,
     /// Nanoseconds from its start to its completion, its stop or the end.
     pub(super) active: Nanos,
     pub(super) body_bytes: u64,
-    /// How long web objects took.
+    /// Durations of web objects.
     pub(super) objects: &'a [Duration],
-    /// What played video frames.
+    /// Player of video frames.
     pub(super) player: Option<&'a Player>,
     /// The path's goodput limit in bits per second.
     pub(super) limit: Option<f64>,
     pub(super) server: &'a Connection,
-    /// What the server sent.
+    /// Counters of the packets that the server sent.
     pub(super) meter: Meter,
     pub(super) failure: Option<String>,
     pub(super) samples: Vec<Sample>,

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{ensure, Result};
-use petra::catalogue::Recipe;
 use petra::controller::{Ack, Controller, Loss, Metrics, Phase, Sent, Settings, Time};
+use petra::registry::Factory;
 use quiche::congestion_control::{self, CongestionControlOps};
 
 use super::channel::Nanos;
@@ -91,7 +91,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<()> {
     Ok(())
 }
 
-/// How to make an oracle.
+/// Factory of an oracle.
 #[derive(Debug)]
 pub(super) struct Oracle {
     allowed: Duration,
@@ -129,7 +129,7 @@ impl Oracle {
     }
 }
 
-impl Recipe for Oracle {
+impl Factory for Oracle {
     fn name(&self) -> &'static str {
         NAME
     }
@@ -158,7 +158,7 @@ struct Sender {
     expected: Mutex<Expected>,
     in_flight: u64,
     /// After persistent congestion, the largest window: it slow-starts to the one
-    /// that would be right (RFC 9002 section 7.6.2).
+    /// that would be right (RFC 9002, Section 7.6.2).
     recovering: Option<u64>,
     window: u64,
 }
@@ -166,7 +166,7 @@ struct Sender {
 /// The queue as it is expected: as told, and with what was sent since.
 #[derive(Default)]
 struct Expected {
-    /// When the state was so that it follows from.
+    /// Time of the state from which the answer follows.
     then: Option<Nanos>,
     /// Time and bytes, headers included, of the packets that this state does not have.
     sent: VecDeque<(Nanos, f64)>,
@@ -292,7 +292,7 @@ impl Controller for Sender {
         Some(self.payload(rate).max(least) as u64)
     }
 
-    fn phase(&self, _now: Time) -> Phase {
+    fn phase(&self) -> Phase {
         Phase::CongestionAvoidance
     }
 

@@ -16,7 +16,7 @@ use crate::scenario::{Scenario, Way};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hop(u32);
 
-/// What goes over a link.
+/// Packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cargo {
     /// A datagram of this end.
@@ -45,7 +45,7 @@ struct Route {
     delay: Nanos,
 }
 
-/// Where a packet goes that has gone over a link.
+/// Next stop of a packet after a link.
 pub(super) enum Onward {
     Hop(Hop),
     /// To its flow's other end, after this time.
@@ -95,7 +95,7 @@ impl Path {
         self.lanes.iter().step_by(2).map(|lane| &lane.channel)
     }
 
-    /// What the ways of the data could carry.
+    /// Returns the capacity models of the data direction.
     pub(super) fn capacities(&self) -> Vec<Capacity> {
         self.down().map(Channel::capacity).collect()
     }
@@ -115,7 +115,7 @@ impl Path {
         }
     }
 
-    /// Where a packet of this end goes after `hop`.
+    /// Returns the next stop, after `hop`, of a packet of this endpoint.
     pub(super) fn onward(&self, hop: Hop, from: Address) -> Onward {
         let route = &self.routes[from.flow as usize];
         let link = hop.0 / 2;

@@ -15,15 +15,15 @@ pub(super) struct Pool {
 
 struct Buffer {
     bytes: Box<[u8]>,
-    /// How many of the bytes are the datagram.
+    /// Length of the datagram in bytes.
     len: usize,
     journey: Journey,
 }
 
-/// What a datagram has behind it.
+/// History of a datagram.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Journey {
-    /// When it entered the path.
+    /// Time at which the datagram entered the path.
     pub(super) sent: Nanos,
     /// Time in queues so far.
     pub(super) queued: Nanos,

@@ -51,7 +51,7 @@ impl Qlog {
         Ok(Qlog { path, failure })
     }
 
-    /// Whether the file is complete, to be asked when the connection is gone.
+    /// Checks that the file is complete, after the end of the connection.
     ///
     /// # Errors
     ///

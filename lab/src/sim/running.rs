@@ -29,7 +29,7 @@ pub(super) struct RunningFlow<'a> {
     server_config: quiche::Config,
     /// `None` until the flow starts.
     pub(super) connection: Option<Connection>,
-    /// When its ends went away.
+    /// Time at which both endpoints left.
     pub(super) stopped: Option<Nanos>,
     pub(super) samples: Vec<Sample>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Connection {
     qlogs: Vec<Qlog>,
 }
 
-/// What a sample has of the path.
+/// State of the path in a sample.
 pub(super) struct Seen {
     /// In seconds.
     pub(super) time: f64,
@@ -155,18 +155,18 @@ impl Connection {
         stats.recv_bytes + (stats.recv * IP_AND_UDP_HEADERS) as u64
     }
 
-    /// Whether the body is whole.
+    /// Returns true if the body is complete.
     pub(super) fn is_finished(&self) -> bool {
         self.download().finished.is_some()
     }
 
-    /// When the body was whole.
+    /// The time at which the body was complete.
     pub(super) fn finished(&self, clock: &VirtualClock) -> Option<Nanos> {
         self.download().finished.map(|at| clock.nanos(at))
     }
 
-    /// Why it ended before its time. What becomes of a connection that has done
-    /// its work does not matter.
+    /// The reason for which the flow ended early. The end of a connection after its last transfer
+    /// does not count.
     pub(super) fn failure(&self) -> Option<String> {
         let ends = [&self.server, &self.client];
         let failure = ends.into_iter().find_map(|end| end.endpoint.failure());

@@ -1,4 +1,4 @@
-//! What the path could have carried, over any time of a run.
+//! Capacity of the path over any part of a run.
 
 use super::channel::{Capacity, Nanos, Schedule};
 use crate::link::{self, Policer};

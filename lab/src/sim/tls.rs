@@ -22,7 +22,7 @@ const IDENTITY: &[u8] = include_bytes!("identity.pem");
 /// The least of a flow-control window, in bytes.
 const LEAST_WINDOW: u64 = 4 << 20;
 
-/// What the client sends at most. Its packets are small anyway.
+/// Maximum datagram size of the client, whose packets are small.
 pub(super) const CLIENT_DATAGRAM: usize = 1350;
 
 /// The server's name, in its certificate and in requests.

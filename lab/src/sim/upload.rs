@@ -17,27 +17,27 @@ pub(super) struct Upload {
     at_once: usize,
     /// In the order of their turns.
     bodies: VecDeque<Body>,
-    /// What is sent instead of bodies, from a request on.
+    /// Media that is sent in place of bodies, after a request.
     media: Option<Media>,
     random: Pcg64,
-    /// When the flow started.
+    /// Start of the flow.
     epoch: Instant,
     source: Option<Source>,
 }
 
 struct Body {
     stream: u64,
-    /// Whether its response has begun.
+    /// True after the beginning of the response.
     begun: bool,
     /// Bytes that are still to be written.
     left: u64,
 }
 
-/// What a body is written in.
+/// Content of bodies.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
-/// What one of several bodies is written in, in its turn: small enough that
-/// they share what the connection may send.
+/// Bytes that one of several bodies writes in its turn. It is small enough for them to share the
+/// connection's flow control.
 const TURN: usize = 4096;
 
 impl Upload {
@@ -58,7 +58,7 @@ impl Upload {
         }
     }
 
-    /// When it does something though nothing arrives.
+    /// The time of the next action, even if nothing arrives.
     pub(super) fn timer(&self) -> Option<Instant> {
         self.source.as_ref().map(Source::timer)
     }

@@ -1,4 +1,4 @@
-//! What oracles are told of their links, and when.
+//! State of the links as oracles see it, and its times.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -23,9 +23,9 @@ const FULL: u64 = 4 * 1500;
 /// The state of a path as it was.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
-    /// When it is told.
+    /// Time at which the oracle learns the state.
     pub(super) now: Nanos,
-    /// When it was so.
+    /// Time of the state itself.
     pub(super) then: Nanos,
     /// Bytes that waited.
     pub(super) queue: f64,
@@ -40,14 +40,14 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// What is left at `to` of a queue of `bytes` at `from`, to which nothing comes.
+    /// Returns the rest, at `to`, of a queue of `bytes` at `from` without further arrivals.
     pub(super) fn after(&self, bytes: f64, from: Nanos, to: Nanos) -> f64 {
         let gone = self.rate * to.saturating_sub(from) as f64 / 1e9;
         (bytes - gone).max(0.0)
     }
 }
 
-/// What an oracle knows of its path. Both sides of it are on one thread.
+/// An oracle's knowledge of its path. Writer and reader are on one thread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Guide(Arc<Mutex<Option<Told>>>);
 

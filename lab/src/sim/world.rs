@@ -15,7 +15,7 @@ use super::pool::{Journey, Packet, Pool};
 use crate::clock::VirtualClock;
 use crate::link::IP_AND_UDP_HEADERS;
 
-/// Which end of a flow.
+/// Endpoint of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Client,
@@ -48,7 +48,7 @@ impl Address {
     }
 }
 
-/// What happens at some time.
+/// Event of the simulation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
     /// The client of this flow connects.
@@ -69,7 +69,7 @@ pub(super) enum Event {
     At(Address, Happening),
 }
 
-/// What happens to an end.
+/// Event at an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Happening {
     /// A packet that it held enters the path.

@@ -3,7 +3,7 @@
 /// The options of a text that have not been taken yet.
 #[derive(Debug)]
 pub struct Options<'a> {
-    /// What they are options of, for errors.
+    /// Name of the owner of the options, for errors.
     of: &'a str,
     left: Vec<(&'a str, &'a str)>,
     /// The keys that were asked for.

@@ -10,17 +10,17 @@ use serde::Serializer;
 
 use crate::link::Queue;
 
-/// How a quantity is written.
+/// Textual form of a quantity.
 pub trait Form {
-    /// What the program calculates with.
+    /// Type used in calculations.
     type Value;
-    /// What is accepted, with examples.
+    /// Accepted texts, with examples.
     const WHAT: &'static str;
     /// # Errors
     ///
     /// What is wrong with the text, and what is accepted.
     fn parse(text: &str) -> Result<Self::Value, String>;
-    /// What `parse` reads as the same.
+    /// Returns a text that `parse` accepts for the same value.
     fn format(value: &Self::Value) -> String;
     /// The value of a number without a unit, where one is not needed.
     fn number(_: f64) -> Option<Self::Value> {

@@ -27,12 +27,12 @@ struct Reading {
     nanos: u64,
 }
 
-/// What a thread knows.
+/// State of a thread's clock.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     first: Reading,
     last: Reading,
-    /// What was told last: time does not go back.
+    /// Last time that was returned: time never decreases.
     told: u64,
 }
 

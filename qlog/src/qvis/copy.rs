@@ -8,18 +8,18 @@ use super::slim::Slim;
 use super::{Detail, Size, Summary};
 use crate::{End, Error, Event, Header, Space};
 
-/// What the header says until the trace has been seen to its end. It is filled
-/// up with blanks to leave room for what will stand there.
+/// Placeholder in the header until the end of the trace has been read, padded with blanks to the
+/// length of the final value.
 const NOT_YET: &str = "\"unknown\"            ";
 
 /// A trace for qvis that is being written.
 pub struct Copy<W: Write + Seek> {
     output: BufWriter<W>,
     rewriter: Rewriter,
-    /// What one event becomes.
+    /// Text of the present event.
     text: Vec<u8>,
     written: u64,
-    /// Where the header says what the losses are from.
+    /// Offset in the header at which the source of the losses is written.
     verdict: u64,
     events: u64,
 }
@@ -66,7 +66,7 @@ impl<W: Write + Seek> Copy<W> {
         self.pass_on()
     }
 
-    /// What has been written up to now.
+    /// The size of the output so far.
     pub(super) fn size(&self) -> Size {
         Size {
             bytes: self.written,

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Changes of a text, by the place in it.
 #[derive(Default)]
 pub(super) struct Edits {
-    /// Where, how much goes, and where in `text` is what comes.
+    /// For each edit: offset, bytes to remove, and the range of `text` to insert.
     edits: Vec<(usize, usize, Range<usize>)>,
     text: String,
 }

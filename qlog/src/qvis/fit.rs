@@ -18,7 +18,7 @@ const UNLIMITED: Size = Size {
     packets: u64::MAX,
 };
 
-/// How large a copy is, or may be.
+/// Size, or size limit, of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Its length in bytes.
@@ -36,7 +36,7 @@ impl Size {
 /// A trace that has been made to fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fit {
-    /// What has become of the trace.
+    /// Summary of the conversion.
     pub summary: Summary,
     /// Packets within so many milliseconds have become one; 0 when each stays.
     pub width_ms: f64,

@@ -18,12 +18,12 @@ use crate::{End, Error, Trace};
 pub use self::copy::Copy;
 pub use self::fit::{fit, Fit, Size};
 
-/// What stands for "no value" where quiche writes a number of 64 bits.
+/// Placeholder for "no value" in quiche's 64-bit numbers.
 pub(crate) const NO_VALUE: &str = "18446744073709551615";
 
 pub(crate) const RTT_FIELDS: [&str; 4] = ["min_rtt", "smoothed_rtt", "latest_rtt", "rtt_variance"];
 
-/// Where a trace's events of lost packets are from.
+/// Source of a trace's events of lost packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// It has none.
@@ -48,12 +48,12 @@ impl Source {
     }
 }
 
-/// What has become of a trace.
+/// Summary of the conversion of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Events that were read.
     pub events: u64,
-    /// What was written.
+    /// Size of the output.
     pub size: Size,
     /// Lost packets that the trace itself has events of.
     pub logged: u64,
@@ -62,12 +62,12 @@ pub struct Summary {
     /// Lost packets as the connection counted them; `None` when the trace does
     /// not have the number.
     pub counted: Option<u64>,
-    /// What is missing of the trace, and so of the copy.
+    /// The missing end of the trace, which the copy lacks too.
     pub end: End,
 }
 
 impl Summary {
-    /// Where the events of lost packets are from.
+    /// The source of the events of lost packets.
     pub fn losses(&self) -> Source {
         match (self.logged, self.inferred) {
             (0, 0) => Source::None,
@@ -78,14 +78,14 @@ impl Summary {
     }
 }
 
-/// How much of a trace is kept.
+/// Level of detail of a copy.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Detail {
     /// Everything.
     All,
-    /// What qvis draws in its congestion graph: packets with their
-    /// acknowledgments and limits, lost packets, and of the metrics the latest
-    /// values every 5 ms and every congestion window.
+    /// The content of qvis's congestion graph: packets with their acknowledgments and limits, lost
+    /// packets, and metrics. Of the metrics it keeps the latest values every 5 ms and every
+    /// congestion window.
     Drawn,
 }
 

@@ -1,4 +1,4 @@
-//! What becomes of one event after the other.
+//! Rewrites a trace event by event.
 
 use std::collections::HashSet;
 

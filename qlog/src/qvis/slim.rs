@@ -1,9 +1,9 @@
-//! What qvis draws, and no more.
+//! Reduces a trace to the events that qvis draws.
 //!
-//! Every change of the congestion window stays, every lost packet, and of every
-//! packet that stays its acknowledgment. Where that is still too much, packets
-//! of a few milliseconds that are not lost become one, with the number of the
-//! last and the size of all, and so do acknowledgments.
+//! A slim copy keeps every change of the congestion window, every lost packet, and the
+//! acknowledgment of every packet that it keeps. If the copy is still too large, packets of a few
+//! milliseconds that are not lost become one, with the number of the last and the size of all.
+//! Acknowledgments are merged in the same way.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -11,7 +11,7 @@ use super::copy::write_record;
 use super::frames::Frames;
 use crate::{AckRange, Event, Fields, Frame, Kind, Packet, Space};
 
-/// How often metrics are written, in milliseconds.
+/// Interval between metrics, in milliseconds.
 const METRICS_EVERY: f64 = 5.0;
 
 /// A bound on the packets that wait for their acknowledgment, for traces that
@@ -21,8 +21,8 @@ const MOST_OUTSTANDING: usize = 1 << 18;
 /// A bound on the lost packets that are known, for the same reason.
 const MOST_LOST: usize = 1 << 18;
 
-/// What qvis draws of the metrics, the congestion window first. That is most of
-/// what is written, so it has the shorter of the names that qvis reads.
+/// Metrics that qvis draws, the congestion window first. It is most of the output, so it has the
+/// shorter of the names that qvis reads.
 const DRAWN: [&str; 5] = [
     "cwnd",
     "bytes_in_flight",
@@ -57,7 +57,7 @@ pub(super) struct Slim {
 struct Direction {
     /// Packets that are to become one.
     run: Option<Run>,
-    /// What stays and has not been acknowledged, by space.
+    /// Kept packets that are not acknowledged yet, by space.
     outstanding: [VecDeque<u64>; 3],
 }
 

@@ -1,4 +1,4 @@
-//! What the check finds, each on a real trace with one fault.
+//! Errors that the check finds, each in a real trace with one fault.
 
 use super::sample::{copy, raw};
 use petra_qlog::check::check;

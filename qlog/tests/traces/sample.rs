@@ -36,7 +36,7 @@ pub(crate) fn copy(raw: &str, detail: &Detail) -> Result<(String, Summary), Erro
     Ok((String::from_utf8(output.into_inner()).unwrap(), summary))
 }
 
-/// What a trace says, in the order in which it does.
+/// Contents of a trace, in order.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Contents {
     pub(crate) sent: Vec<(String, u64)>,
@@ -80,7 +80,7 @@ impl Contents {
         contents
     }
 
-    /// How many of the packets that were sent have an acknowledgment or a loss.
+    /// Number of sent packets that have an acknowledgment or a loss.
     pub(crate) fn settled(&self) -> usize {
         let settled =
             |packet: &&(String, u64)| self.acked.contains(packet) || self.lost.contains(packet);

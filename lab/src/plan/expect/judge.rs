@@ -1,4 +1,4 @@
-//! What came of expectations.
+//! Evaluation of expectations.
 
 use super::{Expectation, Relation, Than, Tolerance};
 use crate::results::{Comparison, Exception, Line, Results, Summary, Table, Verdict};
@@ -42,7 +42,7 @@ impl Expectation {
         }
     }
 
-    /// Why it does not hold here.
+    /// Returns the known reason for which the expectation does not hold here.
     fn excuse(&self, known: &[Exception], line: &Line, controller: &str) -> Option<String> {
         let than = match &self.than {
             Than::Number(_) => None,

@@ -16,15 +16,15 @@ pub struct Expectation {
     pub metric: String,
     /// Of which results.
     pub of: Selection,
-    /// How the two sides are to compare.
+    /// Relation between the two sides.
     pub relation: Relation,
     /// The other side.
     pub than: Than,
-    /// How far it may be off.
+    /// Tolerance of the comparison.
     pub tolerance: Tolerance,
 }
 
-/// How two sides are to compare.
+/// Relation between two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// The first is not smaller.
@@ -35,7 +35,7 @@ pub enum Relation {
     About,
 }
 
-/// What something is compared with.
+/// Reference of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Than {
     /// A number in the metric's unit.
@@ -44,7 +44,7 @@ pub enum Than {
     Other(Selection),
 }
 
-/// How far a comparison may be off.
+/// Tolerance of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
     /// In the metric's unit.

@@ -1,4 +1,4 @@
-//! Which results of a plan are meant.
+//! Selection of a plan's results.
 
 use super::super::fault::{Fault, Place};
 use super::super::tree::Node;
@@ -14,7 +14,7 @@ pub struct Selection {
     pub labels: Vec<(String, String)>,
 }
 
-/// What an expectation may refer to.
+/// Names that an expectation may refer to.
 pub(in crate::plan) struct Names<'a> {
     pub(in crate::plan) controllers: &'a [String],
     pub(in crate::plan) cases: &'a [String],
@@ -71,8 +71,7 @@ impl Names<'_> {
 }
 
 impl Selection {
-    /// Whether it takes all that `other` takes, so that there is nothing between
-    /// them to compare.
+    /// Returns true if it includes all results of `other`, so that there is nothing to compare.
     pub(super) fn adds_nothing_to(&self, other: &Selection) -> bool {
         let controller = self.controller.is_none() || self.controller == other.controller;
         controller && self.labels.iter().all(|label| other.labels.contains(label))

@@ -1,4 +1,4 @@
-//! What a trace has that can be drawn.
+//! Curves of a trace.
 
 use std::io::Read;
 
@@ -8,10 +8,10 @@ use petra_qlog::{End, Event, Fields, Kind, Trace};
 /// A value over time: seconds, and the value in the unit of its panel.
 pub(crate) type Points = Vec<(f64, f64)>;
 
-/// What a trace says of its congestion control over time. Times are in seconds.
+/// Congestion-control data of a trace over time. Times are in seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Curves {
-    /// How the legend calls it.
+    /// Name in the legend.
     pub(crate) name: String,
     /// The time of the last event.
     pub(crate) end: f64,
@@ -31,15 +31,15 @@ pub(crate) struct Curves {
     pub(crate) queueing: Points,
     /// In ms.
     pub(crate) smoothed: Points,
-    /// When a phase began, and its name.
+    /// Start and name of each phase.
     pub(crate) phases: Vec<(f64, String)>,
-    /// When the window was reduced, to what in kB, and why.
+    /// Time of each reduction of the window, the window after it in kB, and the reason.
     pub(crate) reductions: Vec<(f64, f64, String)>,
-    /// When packets were declared lost.
+    /// Times at which packets were declared lost.
     pub(crate) losses: Vec<f64>,
 }
 
-/// What has to be remembered from one event to the next.
+/// State between events.
 #[derive(Default)]
 struct State {
     window: f64,
@@ -134,7 +134,7 @@ impl Curves {
     }
 }
 
-/// Where a curve goes down by so much that it is no rounding.
+/// Returns the points at which a curve decreases by more than a rounding error.
 fn drops(window: &[(f64, f64)]) -> Vec<(f64, f64, String)> {
     window
         .windows(2)

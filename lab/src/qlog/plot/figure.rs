@@ -7,11 +7,10 @@ use crate::plot::{thinned, Band, Chart, Curve, Curves, Figure, Form, Scale, Spot
 /// As many parts as the picture has pixels, or nearly so.
 const PARTS: usize = 800;
 
-/// How high the strip of a trace's phases is, as a share of the panel, where
-/// there are several traces.
+/// Height of the strip of a trace's phases, as a share of the panel, in a figure of several traces.
 const STRIP: f64 = 0.04;
 
-/// Why the window was reduced.
+/// Reasons for reductions, with their colours.
 const REASONS: [(&str, Ink); 5] = [
     ("loss", SERIES[0]),
     ("pto", SERIES[3]),
@@ -56,7 +55,7 @@ impl Line {
     }
 }
 
-/// What belongs together, with its unit. The first has the window.
+/// Groups of curves with a common unit. The first has the window.
 const GROUPS: [(&str, &[Line]); 3] = [
     (
         "kB",
@@ -209,7 +208,7 @@ fn phases(trace: &Trace, heights: (f64, f64)) -> impl Iterator<Item = Band> + '_
         })
 }
 
-/// Where the window then is.
+/// Returns the window after each reduction.
 fn reductions(trace: &Trace) -> impl Iterator<Item = Spot> + '_ {
     trace.reductions.iter().map(|(time, window, reason)| {
         let known = REASONS.iter().find(|(name, _)| name == reason);

@@ -1,4 +1,4 @@
-//! What each switch of a plan earns.
+//! Effect of each switch of a plan.
 
 use super::super::words;
 use super::Grid;

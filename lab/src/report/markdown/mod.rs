@@ -13,7 +13,7 @@ use super::section::Section;
 use super::words;
 use crate::results::{write_whole, Results};
 
-/// What stands before and after the numbers in a page.
+/// Marks before and after the numbers in a page.
 const BEGIN: &str = "<!-- numbers -->";
 const END: &str = "<!-- end of numbers -->";
 

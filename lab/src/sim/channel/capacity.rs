@@ -1,4 +1,4 @@
-//! What a bottleneck carries over time, and when a packet is through.
+//! Capacity of a bottleneck over time, and transmission times of packets.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::trace::Trace;
 use super::{nanos, Nanos};
 use crate::link::Direction;
 
-/// When a packet has gone over the bottleneck.
+/// End of a packet's transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sent {
     /// The next packet may begin.
@@ -66,7 +66,7 @@ impl Capacity {
         }
     }
 
-    /// What it carries at its best for a while, in bits per second.
+    /// Highest sustained rate in bits per second.
     pub(super) fn peak(&self) -> Option<u64> {
         /// Traces and cells that carry more than this times their mean do so
         /// for moments only.
@@ -122,7 +122,7 @@ pub(super) fn transmission(bytes: u64, rate: u64) -> Nanos {
 pub(in crate::sim) struct Outages {
     /// From, to.
     spans: Vec<(Nanos, Nanos)>,
-    /// When they start over.
+    /// Period after which they repeat.
     period: Option<Nanos>,
 }
 
@@ -231,8 +231,8 @@ mod tests {
         Outage { at, lasts }
     }
 
-    /// When packets of 1000 bytes are through that all begin as soon as they
-    /// can, in milliseconds.
+    /// Returns the times, in milliseconds, at which back-to-back packets of 1000 bytes have been
+    /// transmitted.
     fn sent(direction: &Direction, count: usize) -> Vec<f64> {
         let mut capacity = capacity(direction);
         let mut free = 0;

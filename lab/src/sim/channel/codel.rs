@@ -1,4 +1,4 @@
-//! CoDel: RFC 8289, in the words of its section 5.
+//! CoDel: RFC 8289, in the words of its Section 5.
 
 use std::collections::VecDeque;
 
@@ -52,8 +52,8 @@ impl<T> Fifo<T> {
 pub(super) struct CoDel {
     target: Nanos,
     interval: Nanos,
-    /// When the wait will have been above the target for an interval; zero
-    /// while it is below.
+    /// Time at which the sojourn time will have been above the target for an interval; zero while
+    /// it is below.
     first_above: Nanos,
     drop_next: Nanos,
     count: u32,

@@ -7,7 +7,7 @@ use super::schedule::Schedule;
 use super::Nanos;
 use crate::link::{Direction, GilbertElliott, LossEvery};
 
-/// What strikes packets, one after the other.
+/// Loss models, applied to each packet in turn.
 #[derive(Debug)]
 pub(super) struct Errors {
     random: Random,
@@ -62,7 +62,7 @@ impl Errors {
         }
     }
 
-    /// Whether the next packet, which leaves the bottleneck at `now`, is lost.
+    /// Returns true if the next packet, which leaves the bottleneck at `now`, is lost.
     pub(super) fn strike(&mut self, now: Nanos, random: &mut Pcg64) -> bool {
         let by_count = self.every.is_some_and(|every| {
             self.count = self.count % every.packets + 1;

@@ -1,4 +1,4 @@
-//! FQ-CoDel: RFC 8290, in the words of its section 4.
+//! FQ-CoDel: RFC 8290, in the words of its Section 4.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ struct Queue<T> {
     fifo: Fifo<T>,
     codel: CoDel,
     credits: i64,
-    /// Whether it has a turn.
+    /// True if the queue is in a list of the scheduler.
     listed: bool,
 }
 
@@ -59,7 +59,7 @@ impl<T> FqCoDel<T> {
         self.bytes
     }
 
-    /// Which queue a flow's packets go to: multiplicative hashing (Knuth).
+    /// Returns the queue of a flow's packets: multiplicative hashing (Knuth).
     fn hash(&self, flow: u32) -> usize {
         let mixed = (u64::from(flow) ^ self.perturbation).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         ((mixed >> 32) % self.queues.len() as u64) as usize
@@ -81,7 +81,7 @@ impl<T> FqCoDel<T> {
         own + before
     }
 
-    /// What finds no room goes to `drop`, or rather half of what made it full.
+    /// Adds a packet. If there is no room, half of the longest queue goes to `drop`.
     pub(super) fn enqueue(&mut self, now: Nanos, parcel: Parcel<T>, mut drop: impl FnMut(T)) {
         let index = self.hash(parcel.flow);
         let alone = self.bytes == 0;

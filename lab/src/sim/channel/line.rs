@@ -21,7 +21,7 @@ pub(super) struct Line {
     last_arrival: Nanos,
 }
 
-/// What jitter is multiplied with.
+/// Random factors of the jitter.
 #[derive(Debug)]
 struct Deviations {
     distribution: Distribution,
@@ -77,7 +77,7 @@ impl Line {
         }
     }
 
-    /// When a packet that left the transmitter at `sent` is at the other end.
+    /// Returns the arrival time of a packet that left the transmitter at `sent`.
     pub(super) fn arrival(&mut self, sent: Nanos, random: &mut Pcg64) -> Nanos {
         let overtakes = self.reorder > 0.0 && chance(random, self.reorder);
         let mut at = sent;
@@ -111,7 +111,7 @@ impl Line {
 }
 
 impl Handover {
-    /// When what would be there at `at` is delivered.
+    /// Returns the delivery time of a packet that would arrive at `at`.
     fn deliver(&self, at: Nanos) -> Nanos {
         let begun = at / self.every * self.every;
         if begun > 0 && at < begun + self.gap {

@@ -25,7 +25,7 @@ const PROCESSES: u64 = 8;
 struct Fading {
     mean: f64,
     deviation: f64,
-    /// What remains of the logarithm from one TTI to the next.
+    /// Share of the logarithm that remains from one TTI to the next.
     memory: f64,
     /// The logarithm less its mean, in standard deviations.
     state: f64,
@@ -67,9 +67,9 @@ pub(in crate::sim) struct Cell {
     tti: u64,
     /// Bits that its block still has room for.
     left: f64,
-    /// When its block will be there, once it has data.
+    /// Arrival time of the present block, if it has data.
     there: Option<Nanos>,
-    /// When the last block is there.
+    /// Arrival time of the last block.
     last: Nanos,
     /// Of each process, the TTI of its last repetition.
     busy: [u64; PROCESSES as usize],

@@ -1,7 +1,7 @@
 //! One direction of a link, as a function of when what enters it.
 //!
 //! ```text
-//!  enter ── decimate ── aggregate ── policer ── queue ── transmission ── loss ── delay line ── arrive
+//!  enter ─ decimate ─ aggregate ─ policer ─ queue ─ transmission ─ loss ─ delay line ─ arrive
 //! ```
 //!
 //! It knows no clock and does nothing by itself: packets enter in the order of
@@ -51,7 +51,7 @@ pub type Nanos = u64;
 /// A packet as a link sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parcel<T> {
-    /// What its sender knows it by.
+    /// Content by which the sender identifies the packet.
     pub content: T,
     /// Its length, IP header included.
     pub bytes: usize,
@@ -62,7 +62,7 @@ pub struct Parcel<T> {
     pub long_header: bool,
 }
 
-/// What becomes of a packet that enters a [`Channel`].
+/// Outcome of a packet that enters a [`Channel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It was small and not the one that passes.
@@ -78,7 +78,7 @@ pub enum Fate {
     },
     /// It arrives.
     Arrives {
-        /// When.
+        /// Time of arrival.
         at: Nanos,
         /// Time in the queue, without its own transmission.
         queued: Nanos,
@@ -93,7 +93,7 @@ pub struct Channel<T> {
     policer: Option<Policer>,
     queue: Queue<T>,
     capacity: Capacity,
-    /// When the last packet whose time is known has left the transmitter.
+    /// Time at which the transmitter will be free, as far as known.
     free_at: Nanos,
     errors: Errors,
     line: Line,
@@ -111,7 +111,7 @@ struct Batch<T> {
     packets: usize,
     at_most: Nanos,
     held: Vec<Parcel<T>>,
-    /// When those that are held go at the latest.
+    /// Latest time to release held packets.
     deadline: Nanos,
 }
 
@@ -151,8 +151,7 @@ impl<T> Channel<T> {
         })
     }
 
-    /// How long a packet of `flow` that enters at `now` waits until its
-    /// transmission, as far as that is known.
+    /// Returns the waiting time, as far as known, of a packet of `flow` that enters at `now`.
     pub fn queueing_delay(&self, now: Nanos, flow: u32) -> Nanos {
         let known = self.free_at.max(now);
         let ahead = match &self.queue {
@@ -186,15 +185,14 @@ impl<T> Channel<T> {
         held as u64 + queue
     }
 
-    /// What the bottleneck carries at its best for a while, in bits per second;
-    /// `None` when it has no limit.
+    /// Highest sustained rate of the bottleneck in bits per second; `None` without a limit.
     pub(super) fn peak(&self) -> Option<u64> {
         let policed = self.policer.as_ref().map(Policer::rate);
         let limits = [self.capacity.peak(), policed];
         limits.into_iter().flatten().min()
     }
 
-    /// What the bottleneck could carry, to be asked beside it.
+    /// Returns a copy of the bottleneck's capacity model.
     pub(super) fn capacity(&self) -> Capacity {
         self.capacity.clone()
     }
@@ -218,12 +216,12 @@ impl<T> Channel<T> {
         }
     }
 
-    /// What was decided, in its order; `None` when there is no more for now.
+    /// Returns the next outcome, in order; `None` if no further outcome is known yet.
     pub fn decided(&mut self) -> Option<(T, Fate)> {
         self.decided.pop_front()
     }
 
-    /// When something changes though nothing enters.
+    /// The time of the next change, even if no packet enters.
     pub fn next(&self) -> Option<Nanos> {
         let batch = self.batch.as_ref().filter(|batch| !batch.held.is_empty());
         let deadline = batch.map(|batch| batch.deadline);
@@ -244,7 +242,7 @@ impl<T> Channel<T> {
         self.serve(now);
     }
 
-    /// What was held enters the queue.
+    /// Moves held packets into the queue.
     fn release(&mut self, now: Nanos) {
         let held = self
             .batch
@@ -361,7 +359,7 @@ mod tests {
         }
     }
 
-    /// What becomes of a packet where that is known at once.
+    /// Returns the outcome of a packet that is decided at once.
     fn enter(channel: &mut Channel<u64>, now: Nanos, bytes: usize) -> Fate {
         channel.enter(now, parcel(0, bytes));
         channel.decided().expect("its fate is known").1

@@ -27,7 +27,7 @@ impl Policer {
         self.rate
     }
 
-    /// Whether a packet passes at `now`, and takes its tokens.
+    /// Returns true if a packet conforms at `now`, and takes its tokens.
     pub(super) fn passes(&mut self, now: Nanos, bytes: usize) -> bool {
         let full_at = self.full_at.max(now) + transmission(bytes as u64, self.rate);
         let passes = full_at - now <= self.depth;

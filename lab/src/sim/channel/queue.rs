@@ -1,4 +1,4 @@
-//! What waits for the bottleneck, and what does not get to.
+//! The queue of the bottleneck, and the packets that it drops.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -84,8 +84,8 @@ pub(super) enum Passing {
 }
 
 impl Passing {
-    /// Whether a packet may enter at `now`, when the transmitter is free at
-    /// `free_at`; else what becomes of it.
+    /// Admits a packet at `now`, with a transmitter that is free at `free_at`, or returns the
+    /// outcome of the packet.
     pub(super) fn admit<T>(
         &mut self,
         now: Nanos,
@@ -144,7 +144,7 @@ pub(super) struct Tail {
     bytes: u64,
 }
 
-/// When a packet goes over the bottleneck.
+/// Time of a packet's transmission.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Transmission {
     pub(super) start: Nanos,

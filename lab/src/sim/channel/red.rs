@@ -39,8 +39,8 @@ impl Red {
         }
     }
 
-    /// Whether a packet is dropped that finds `backlog` bytes, or a transmitter
-    /// that has been idle for a time.
+    /// Returns true if RED drops a packet at a queue of `backlog` bytes, with a transmitter that
+    /// has been idle for `idle`.
     pub(super) fn drops(&mut self, backlog: u64, idle: Nanos, random: &mut Pcg64) -> bool {
         if backlog > 0 {
             self.average += self.weight * (backlog as f64 - self.average);
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(dropped(9_999), [0; 0]);
         assert_eq!(dropped(30_000).len(), 100_000);
         // Half way the share is 5 %, and a uniform gap of 1 to 20 packets has
-        // a mean of 10.5 (Floyd and Jacobson, section 7, method 2).
+        // a mean of 10.5 (Floyd and Jacobson, Section 7, method 2).
         let half = dropped(20_000);
         let gaps: Vec<usize> = half.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let mean = gaps.iter().sum::<usize>() as f64 / gaps.len() as f64;

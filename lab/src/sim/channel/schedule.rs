@@ -10,7 +10,7 @@ use crate::link::Direction;
 pub(in crate::sim) struct Schedule<T> {
     /// From when on, and the value; the first from the beginning on.
     pieces: Vec<(Nanos, T)>,
-    /// When it starts over.
+    /// Period after which the schedule repeats.
     period: Option<Nanos>,
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Thinning {
     every: u32,
     /// Those that have not passed since the last that has.
     taken: u32,
-    /// When the last one came.
+    /// Arrival time of the last ACK.
     last: Option<Nanos>,
 }
 
@@ -28,7 +28,7 @@ impl Thinning {
         }
     }
 
-    /// Whether it takes this packet out.
+    /// Returns true if the filter removes this packet.
     pub(super) fn takes<T>(&mut self, now: Nanos, parcel: &Parcel<T>) -> bool {
         if self.every == 1 || parcel.bytes >= SMALL || parcel.long_header {
             return false;

@@ -27,17 +27,17 @@ pub(in crate::sim) struct Trace {
     outages: Outages,
     /// The opportunity that is next, counted over all rounds.
     next: u64,
-    /// What it still carries.
+    /// Bytes that the present opportunity can still carry.
     left: u64,
     /// Opportunities before `next` that no outage took.
     passed: u64,
 }
 
-/// Whether there is a trace at `path`.
+/// Checks that `path` is a trace.
 ///
 /// # Errors
 ///
-/// A file that cannot be read or is no trace, with the line.
+/// A file that cannot be read or is not a trace, with the line.
 pub(crate) fn check(path: &Path) -> Result<()> {
     Trace::read(path, Outages::default()).map(drop)
 }
@@ -88,7 +88,7 @@ impl Trace {
         (mean as u64).max(1)
     }
 
-    /// When the opportunity `index` is.
+    /// Returns the time of the opportunity `index`.
     fn time(&self, index: u64) -> Nanos {
         let count = self.times.len() as u64;
         index / count * self.round + self.times[(index % count) as usize]
@@ -102,7 +102,7 @@ impl Trace {
         self.left = OPPORTUNITY;
     }
 
-    /// When `bytes` that wait from `start` on are through.
+    /// Returns the time at which `bytes` that wait from `start` have been transmitted.
     pub(super) fn transmit(&mut self, start: Nanos, bytes: u64) -> Nanos {
         let mut needed = bytes;
         loop {

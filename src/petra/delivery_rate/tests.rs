@@ -1,8 +1,8 @@
 use super::super::super::events::{ack, ms};
 use super::*;
 
-fn delivery() -> Delivery {
-    Delivery::new(0.9, 0.5)
+fn delivery() -> DeliveryRate {
+    DeliveryRate::new(0.9, 0.5)
 }
 
 /// An ACK at `now` for packets that were sent from `first` to `last`.
@@ -15,7 +15,7 @@ fn sent(first: u64, last: u64, now: u64, bytes: u64) -> Ack {
 }
 
 /// 1200 bytes every 10 ms: 120 000 bytes a second.
-fn steady(delivery: &mut Delivery, from: u64, to: u64) {
+fn steady(delivery: &mut DeliveryRate, from: u64, to: u64) {
     for now in (from..=to).step_by(10) {
         delivery.on_ack(&ack(now, 1_200), false);
     }
@@ -27,10 +27,10 @@ fn a_sample_spans_half_the_minimum_rtt() {
     // The clock starts at 100 ms. 140 ms ends a span of 40 ms, 150 ms one of 50:
     // the first that is not below 45, and closed by the ACK after it.
     steady(&mut delivery, 100, 150);
-    assert_eq!(delivery.rate(), None);
+    assert_eq!(delivery.estimate(), None);
     steady(&mut delivery, 160, 160);
     // 5 x 1200 / 0.05
-    assert_eq!(delivery.rate(), Some(120_000.0));
+    assert_eq!(delivery.estimate(), Some(120_000.0));
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn no_byte_is_dropped_between_samples() {
         delivery.on_ack(&ack(now, 2_000), false);
         delivery.on_ack(&ack(now, 4_000), false);
     }
-    assert_eq!(delivery.rate(), Some(120_000.0));
+    assert_eq!(delivery.estimate(), Some(120_000.0));
 }
 
 #[test]
@@ -53,17 +53,17 @@ fn bunched_acks_give_no_more_than_was_sent() {
         let at = packet * 10;
         delivery.on_ack(&sent(at, at, 1_400 + packet, 1_200), false);
     }
-    let rate = delivery.rate().unwrap();
+    let rate = delivery.estimate().unwrap();
     assert!((rate - 120_000.0).abs() < 1.0, "{rate}");
 }
 
 #[test]
 fn everything_at_one_instant_is_no_sample() {
-    let mut delivery = Delivery::new(0.9, 0.0);
+    let mut delivery = DeliveryRate::new(0.9, 0.0);
     for _ in 0..1_000 {
         delivery.on_ack(&ack(500, u64::MAX), false);
     }
-    assert_eq!(delivery.rate(), None);
+    assert_eq!(delivery.estimate(), None);
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn packets_that_come_late_count_from_when_they_left() {
     delivery.on_ack(&sent(400, 550, 650, 6_000), false);
     delivery.on_ack(&sent(560, 560, 660, 1_200), false);
     // 6000 / 0.15
-    assert_eq!(delivery.rate(), Some(40_000.0));
+    assert_eq!(delivery.estimate(), Some(40_000.0));
 }
 
 #[test]
@@ -85,11 +85,11 @@ fn the_peak_outlives_the_average() {
     for now in (180..1_000).step_by(20) {
         delivery.on_ack(&ack(now, 1_200), false);
     }
-    assert_eq!(delivery.rate(), Some(120_000.0));
+    assert_eq!(delivery.estimate(), Some(120_000.0));
     for _ in 0..10 {
         delivery.end_round();
     }
-    let rate = delivery.rate().unwrap();
+    let rate = delivery.estimate().unwrap();
     assert!(rate < 120_000.0, "{rate}");
 }
 
@@ -101,13 +101,13 @@ fn under_a_queue_the_last_four_samples_are_the_path() {
         delivery.on_ack(&ack(now, 1_200), true);
     }
     // That up to 150 ms was of 120 000, that up to 200 of 3600 in 50 ms, and two of 60.
-    assert_eq!(delivery.rate(), Some(120_000.0));
+    assert_eq!(delivery.estimate(), Some(120_000.0));
     delivery.on_ack(&ack(400, 1_200), true);
-    assert_eq!(delivery.rate(), Some(72_000.0));
+    assert_eq!(delivery.estimate(), Some(72_000.0));
     for now in (420..=460).step_by(20) {
         delivery.on_ack(&ack(now, 1_200), true);
     }
-    assert_eq!(delivery.rate(), Some(60_000.0));
+    assert_eq!(delivery.estimate(), Some(60_000.0));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn an_application_that_holds_back_does_not_lower_the_estimate() {
         };
         delivery.on_ack(&slow, false);
     }
-    assert_eq!(delivery.rate(), Some(120_000.0));
+    assert_eq!(delivery.estimate(), Some(120_000.0));
     assert_eq!(delivery.last_sample(), Some(12_000.0));
 }
 
@@ -136,7 +136,7 @@ fn it_may_raise_it() {
         };
         delivery.on_ack(&fast, false);
     }
-    assert_eq!(delivery.rate(), Some(240_000.0));
+    assert_eq!(delivery.estimate(), Some(240_000.0));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_small_window_that_is_acknowledged_whole_is_not_silence() {
         });
     }
     assert!(delivery.open.is_some_and(|open| !open.app_limited));
-    let rate = delivery.rate().unwrap();
+    let rate = delivery.estimate().unwrap();
     // 2400 / 0.09
     assert!((rate - 26_666.7).abs() < 0.1, "{rate}");
 }
@@ -178,7 +178,7 @@ fn a_restart_forgets() {
     let mut delivery = delivery();
     steady(&mut delivery, 100, 160);
     delivery.restart();
-    assert_eq!(delivery.rate(), None);
+    assert_eq!(delivery.estimate(), None);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn it_holds_on_tiny_and_huge_paths() {
             ack.rtt.min = min;
             delivery.on_ack(&ack, false);
         }
-        let estimate = 8.0 * delivery.rate().unwrap();
+        let estimate = 8.0 * delivery.estimate().unwrap();
         assert!(
             (estimate / rate - 1.0).abs() < 1e-3,
             "{estimate} for {rate}"

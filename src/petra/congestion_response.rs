@@ -1,0 +1,132 @@
+//! The response to each congestion signal, as a value: reduce the window, or keep it and why.
+
+use super::super::controller::{Ack, Loss, Pto};
+use super::Petra;
+
+/// Smallest share of the window that remains after a loss in congestion avoidance: the
+/// multiplicative decrease factor of CUBIC (RFC 9438, Section 4.6,
+/// <https://www.rfc-editor.org/rfc/rfc9438#section-4.6>).
+const BETA: f64 = 0.7;
+
+/// Smallest share of the window that remains after a drain of more than one datagram. A
+/// drain only removes what growth has added, so a wrong estimate must not cost more.
+const MIN_DRAIN_SHARE: f64 = 0.85;
+
+/// Consecutive PTOs from which on a PTO may be a congestion signal. The first one only
+/// probes for a lost tail (RFC 9002, Section 6.2,
+/// <https://www.rfc-editor.org/rfc/rfc9002#section-6.2>).
+const MIN_PTO_COUNT: u32 = 2;
+
+/// The response of the window to an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Decision {
+    /// Reduces the window to this many bytes, which also become ssthresh.
+    Reduce(f64),
+    /// Leaves the window.
+    Keep(Why),
+}
+
+/// Reason for which the window is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    /// The packet was sent before the last recovery period, which has responded already.
+    SentBeforeRecovery,
+    /// No queue persists, and the loss rate is low.
+    NoQueue,
+    /// Competing flows keep the queue full.
+    Competition,
+    /// The effect of the last reduction is not known yet.
+    TestPending,
+    /// The sender is app-limited, so it fills no queue.
+    AppLimited,
+    /// The first PTO: a probe for a lost tail.
+    TailProbe,
+    /// No bandwidth estimate exists yet.
+    Unmeasured,
+    /// The mechanism is switched off.
+    Off,
+}
+
+impl Petra {
+    /// The response to a loss: mechanism 4, best recovery.
+    pub(super) fn loss_response(&self, loss: &Loss) -> Decision {
+        if self.window.sent_before_recovery(loss.last_sent) {
+            return Decision::Keep(Why::SentBeforeRecovery);
+        }
+        let heavy = self.loss_rate.is_heavy(self.window.datagram());
+        let bytes = self.window.bytes();
+        let (Some(bdp), Some(target)) = (self.bdp(), self.ssthresh_target()) else {
+            return if heavy || !self.on().best_recovery {
+                Decision::Reduce(self.window.half())
+            } else {
+                Decision::Keep(Why::Unmeasured)
+            };
+        };
+        if !self.on().best_recovery {
+            // TCP Westwood, the base of the thesis.
+            Decision::Reduce(target)
+        } else if self.queue_explains_loss() {
+            Decision::Reduce(target.max(BETA * bytes).min(bytes))
+        } else if heavy {
+            Decision::Reduce(bdp.max(BETA * bytes).min(bytes))
+        } else {
+            Decision::Keep(Why::NoQueue)
+        }
+    }
+
+    /// The response to a PTO: mechanism 5, timeout reaction. The thesis's minimum window
+    /// is left to persistent congestion, which demands it (RFC 9002, Section 7.6.2).
+    pub(super) fn pto_response(&self, pto: &Pto) -> Decision {
+        if !self.on().timeout_reaction {
+            return Decision::Keep(Why::Off);
+        }
+        if pto.count < MIN_PTO_COUNT {
+            return Decision::Keep(Why::TailProbe);
+        }
+        match self.ssthresh_target() {
+            None => Decision::Keep(Why::Unmeasured),
+            Some(_) if pto.count > MIN_PTO_COUNT => Decision::Keep(Why::SentBeforeRecovery),
+            Some(target) if self.queue_explains_loss() => {
+                Decision::Reduce(target.min(self.window.bytes()))
+            }
+            Some(_) => Decision::Keep(Why::NoQueue),
+        }
+    }
+
+    /// The response of slow start to an ACK: mechanism 1. Slow start ends when the delivery
+    /// rate no longer grows or a queue builds.
+    pub(super) fn slow_start_response(&self, ack: &Ack) -> Decision {
+        if !self.on().initial_ssthresh {
+            return Decision::Keep(Why::Off);
+        }
+        match self.ssthresh_target() {
+            None => Decision::Keep(Why::Unmeasured),
+            Some(target) if self.slow_start.is_flat() || self.queue.is_building(ack.rtt.min) => {
+                Decision::Reduce(target.min(self.window.bytes()))
+            }
+            Some(_) => Decision::Keep(Why::NoQueue),
+        }
+    }
+
+    /// The response of congestion avoidance to an ACK: drains a self-inflicted queue.
+    pub(super) fn queue_response(&self, ack: &Ack) -> Decision {
+        if !self.config.drain {
+            return Decision::Keep(Why::Off);
+        }
+        match self.ssthresh_target() {
+            None => Decision::Keep(Why::Unmeasured),
+            Some(_) if !self.queue_persists() => Decision::Keep(Why::NoQueue),
+            Some(_) if self.window.sent_before_recovery(ack.last_sent) => {
+                Decision::Keep(Why::SentBeforeRecovery)
+            }
+            Some(_) if ack.app_limited => Decision::Keep(Why::AppLimited),
+            Some(_) if self.competition.is_detected() => Decision::Keep(Why::Competition),
+            Some(_) if self.competition.is_testing() => Decision::Keep(Why::TestPending),
+            Some(target) => {
+                let bytes = self.window.bytes();
+                let step = (MIN_DRAIN_SHARE * bytes).min(bytes - self.window.datagram());
+                Decision::Reduce(target.max(step).min(bytes))
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The loss rate of the last packets.
+
+/// Loss rate above which losses are congestion even without a queue. BBRv2 uses 2 %, but
+/// radio links lose that much, and this controller has other signs of a queue.
+const MIN_CONGESTION_LOSS_RATE: f64 = 0.1;
+
+/// Lost datagrams that are too few to measure a loss rate.
+const MAX_INSIGNIFICANT_DATAGRAMS: f64 = 2.0;
+
+/// Datagrams over which the loss rate is measured: enough for a single loss to have little
+/// weight, and few enough to describe the present path.
+const MEMORY_DATAGRAMS: f64 = 64.0;
+
+/// Counts bytes acknowledged and lost, with exponentially fading memory.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LossRate {
+    acked: f64,
+    lost: f64,
+}
+
+impl LossRate {
+    pub(super) fn on_ack(&mut self, bytes: u64, datagram: f64) {
+        self.acked += bytes as f64;
+        self.fade(datagram);
+    }
+
+    pub(super) fn on_loss(&mut self, bytes: u64, datagram: f64) {
+        self.lost += bytes as f64;
+        self.fade(datagram);
+    }
+
+    fn fade(&mut self, datagram: f64) {
+        let all = self.acked + self.lost;
+        let most = MEMORY_DATAGRAMS * datagram;
+        if all > most {
+            self.acked *= most / all;
+            self.lost *= most / all;
+        }
+    }
+
+    /// Reports congestion from the loss rate alone. A path may have hardly any buffer, or
+    /// drop packets by a policy, and then no queue shows.
+    pub(super) fn is_heavy(&self, datagram: f64) -> bool {
+        let all = self.acked + self.lost;
+        self.lost > MAX_INSIGNIFICANT_DATAGRAMS * datagram
+            && self.lost > MIN_CONGESTION_LOSS_RATE * all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATAGRAM: f64 = 1_200.0;
+
+    fn after(acked: u64, lost: u64) -> LossRate {
+        let mut rate = LossRate::default();
+        rate.on_ack(acked * 1_200, DATAGRAM);
+        rate.on_loss(lost * 1_200, DATAGRAM);
+        rate
+    }
+
+    #[test]
+    fn more_than_a_tenth_is_heavy() {
+        // 4 of 40 is a tenth, 5 of 41 more.
+        assert!(!after(36, 4).is_heavy(DATAGRAM));
+        assert!(after(36, 5).is_heavy(DATAGRAM));
+    }
+
+    #[test]
+    fn two_datagrams_are_too_few() {
+        assert!(!after(0, 2).is_heavy(DATAGRAM));
+        assert!(after(0, 3).is_heavy(DATAGRAM));
+    }
+
+    #[test]
+    fn old_losses_fade() {
+        let mut rate = after(30, 10);
+        assert!(rate.is_heavy(DATAGRAM));
+        for _ in 0..100 {
+            rate.on_ack(1_200, DATAGRAM);
+        }
+        assert!(!rate.is_heavy(DATAGRAM));
+        rate.on_loss(u64::MAX, DATAGRAM);
+        assert!(rate.is_heavy(DATAGRAM));
+    }
+}

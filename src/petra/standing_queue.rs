@@ -1,0 +1,236 @@
+//! The standing queue: packets wait although they have no need to.
+//!
+//! A single RTT sample shows little, because ACKs may be delayed, aggregated or jittered.
+//! The minimum over an interval separates a queue that never empties from delays that come
+//! and go.
+
+use std::time::Duration;
+
+use super::super::bandwidth::GRANULARITY;
+use super::super::controller::{Ack, Time};
+use super::min_rtt_filter::MinRttFilter;
+use super::rounds::WindowedFilter;
+
+/// Divisor of the minimum RTT that gives the least delay worth draining. A smaller delay is
+/// no larger than the measurement noise.
+const DRAIN_DELAY_DIVISOR: u32 = 48;
+
+/// Divisor of the minimum RTT that gives the least delay that explains a loss, as in
+/// RFC 9406, Section 4.2 (<https://www.rfc-editor.org/rfc/rfc9406#section-4.2>). A link
+/// whose delay varies by less loses packets for other reasons.
+const LOSS_DELAY_DIVISOR: u32 = 8;
+
+/// Datagrams that may wait without forming a queue: one in transmission and one behind it.
+const MAX_UNQUEUED_DATAGRAMS: f64 = 2.0;
+
+/// RTT samples that an interval needs: half of `N_RTT_SAMPLE` of RFC 9406, Section 4.3, as
+/// the test uses the minima of two intervals.
+const MIN_RTT_SAMPLES: u32 = 4;
+
+/// Divisor of the weight that the last round trip has in the mean RTT range, as in the
+/// smoothed RTT of RFC 9002, Section 5.3
+/// (<https://www.rfc-editor.org/rfc/rfc9002#section-5.3>).
+const RANGE_EWMA_DIVISOR: u32 = 8;
+
+/// Largest distance of the base RTT from the minimum RTT, in multiples of the noise: once
+/// for the packet that made the minimum, once for a round trip that happens to be calm.
+const MAX_BASE_OFFSET_NOISE: f64 = 2.0;
+
+/// RTT samples of one interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct Interval {
+    began: Time,
+    samples: u32,
+    min: Duration,
+    /// The largest of the aggregates' minima. Samples of one aggregate differ because their
+    /// ACKs were held back, which is not jitter of the path.
+    max: Duration,
+    aggregate_began: Time,
+    aggregate_min: Duration,
+}
+
+impl Interval {
+    fn add(&mut self, now: Time, latest: Duration) {
+        if self.samples == 0 {
+            self.min = latest;
+            self.aggregate_min = latest;
+            self.aggregate_began = now;
+        } else if now.saturating_sub(self.aggregate_began) >= GRANULARITY {
+            self.max = self.max.max(self.aggregate_min);
+            self.aggregate_min = latest;
+            self.aggregate_began = now;
+        }
+        self.min = self.min.min(latest);
+        self.aggregate_min = self.aggregate_min.min(latest);
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    fn range(&self) -> Duration {
+        self.max.saturating_sub(self.min)
+    }
+}
+
+/// The minimum RTT of the present interval and of the previous one.
+#[derive(Clone, Copy, Debug, Default)]
+struct IntervalMinimum {
+    current: Interval,
+    previous: Option<Duration>,
+}
+
+impl IntervalMinimum {
+    /// Returns the interval that this sample ends, if any.
+    fn on_sample(&mut self, now: Time, rtt: Duration, length: Duration) -> Option<Interval> {
+        let complete = now.saturating_sub(self.current.began) >= length
+            && self.current.samples >= MIN_RTT_SAMPLES;
+        let ended = complete.then_some(self.current);
+        if let Some(ended) = ended {
+            self.previous = Some(ended.min);
+            self.current = Interval {
+                began: now,
+                ..Interval::default()
+            };
+        }
+        self.current.add(now, rtt);
+        ended
+    }
+
+    /// The excess over `base`; zero until an interval has ended.
+    fn excess(&self, base: Duration) -> Duration {
+        self.previous.map_or(Duration::ZERO, |previous| {
+            previous.min(self.current.min).saturating_sub(base)
+        })
+    }
+}
+
+/// Detects a standing queue by RTT samples.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StandingQueue {
+    min_rtt: MinRttFilter,
+    /// Intervals of one round trip.
+    round: IntervalMinimum,
+    /// The minimum RTT of the last round trips.
+    floor: WindowedFilter<Duration>,
+    /// The mean RTT range of a round trip, smoothed exponentially.
+    range: Option<Duration>,
+    /// The highest estimate of the path's rate so far, in bytes per second.
+    max_rate: f64,
+    /// Transmission time of the datagrams that form no queue, at that rate.
+    own_delay: Duration,
+}
+
+impl Default for StandingQueue {
+    fn default() -> Self {
+        Self {
+            min_rtt: MinRttFilter::default(),
+            round: IntervalMinimum::default(),
+            floor: WindowedFilter::new(Duration::min),
+            range: None,
+            max_rate: 0.0,
+            own_delay: Duration::ZERO,
+        }
+    }
+}
+
+impl StandingQueue {
+    pub(super) fn on_ack(&mut self, ack: &Ack) {
+        let Some(rtt) = self.min_rtt.on_ack(ack) else {
+            return;
+        };
+        if let Some(round) = self.round.on_sample(ack.now, rtt, ack.rtt.smoothed) {
+            self.floor.end_round();
+            self.floor.add(round.min);
+            let last = round.range();
+            let range = self.range.unwrap_or(last);
+            self.range = Some(range - range / RANGE_EWMA_DIVISOR + last / RANGE_EWMA_DIVISOR);
+        }
+    }
+
+    /// Takes an estimate of the path's rate, in bytes per second. The delay that a
+    /// connection's own datagrams add is computed at the highest rate so far; otherwise a
+    /// small window would make noise look small.
+    pub(super) fn on_rate(&mut self, rate: f64, datagram: f64) {
+        self.max_rate = self.max_rate.max(rate);
+        self.own_delay = transmission_time(MAX_UNQUEUED_DATAGRAMS * datagram, self.max_rate);
+    }
+
+    pub(super) fn on_spurious_loss(&mut self) {
+        self.min_rtt.on_spurious_loss();
+    }
+
+    /// The base RTT: that of the path without a queue. It is the minimum RTT, or the least
+    /// RTT of recent round trips where the delay jitters.
+    ///
+    /// With jitter, the minimum belongs to one packet in thousands, and no later round trip
+    /// comes near it. The noise limits how far the base may lie above the minimum, so that
+    /// a queue without jitter does not raise the base.
+    pub(super) fn base_rtt(&self, transport_min_rtt: Duration) -> Duration {
+        let min_rtt = self.min_rtt.min_rtt(transport_min_rtt);
+        let Some(floor) = self.floor.get() else {
+            return min_rtt;
+        };
+        let most = self.noise().mul_f64(MAX_BASE_OFFSET_NOISE);
+        min_rtt + floor.saturating_sub(min_rtt).min(most)
+    }
+
+    /// The RTT variation within a round trip, beyond that caused by the connection's own
+    /// datagrams. A round trip's minimum is no more accurate than this.
+    ///
+    /// It is a mean and not a minimum: with a small window a round trip has few samples,
+    /// and the calmest of ten shows hardly any jitter.
+    fn noise(&self) -> Duration {
+        self.range
+            .unwrap_or_default()
+            .saturating_sub(self.own_delay)
+    }
+
+    /// Returns true if every packet of the last round trip waited for long enough to make a
+    /// drain worthwhile. `rate` is the estimate of the path's rate, in bytes per second.
+    pub(super) fn persists(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
+        self.exceeds(min_rtt, DRAIN_DELAY_DIVISOR, datagram, rate)
+    }
+
+    /// Returns true if every packet of the last round trip waited for long enough to
+    /// explain a loss.
+    pub(super) fn explains_loss(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
+        self.exceeds(min_rtt, LOSS_DELAY_DIVISOR, datagram, rate)
+    }
+
+    fn exceeds(&self, min_rtt: Duration, divisor: u32, datagram: f64, rate: f64) -> bool {
+        let threshold = min_delay(min_rtt, divisor, datagram, rate).max(self.noise());
+        self.round.excess(self.base_rtt(min_rtt)) > threshold
+    }
+
+    /// Returns true if a queue builds in slow start, confirmed by a whole round trip.
+    pub(super) fn is_building(&self, min_rtt: Duration) -> bool {
+        let threshold = rtt_threshold(min_rtt) + self.noise();
+        self.round.excess(self.base_rtt(min_rtt)) >= threshold
+    }
+
+    /// Returns true if a packet with this RTT may have met the beginning of a queue, at half
+    /// the threshold of [`Self::is_building`]. One packet proves nothing, but growth that
+    /// waits for proof overfills the path.
+    pub(super) fn may_be_building(&self, min_rtt: Duration, latest: Duration) -> bool {
+        let threshold = rtt_threshold(min_rtt) / 2 + self.noise();
+        latest.saturating_sub(self.base_rtt(min_rtt)) >= threshold
+    }
+}
+
+/// `RttThresh` of RFC 9406, Section 4.2.
+fn rtt_threshold(min_rtt: Duration) -> Duration {
+    (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
+}
+
+/// Minimum queueing delay that counts as a standing queue, apart from noise.
+fn min_delay(min_rtt: Duration, divisor: u32, datagram: f64, rate: f64) -> Duration {
+    (min_rtt / divisor)
+        .max(GRANULARITY)
+        .max(transmission_time(MAX_UNQUEUED_DATAGRAMS * datagram, rate))
+}
+
+/// The time that a path of `rate` bytes per second takes to transmit `bytes`.
+fn transmission_time(bytes: f64, rate: f64) -> Duration {
+    Duration::try_from_secs_f64(bytes / rate).unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests;

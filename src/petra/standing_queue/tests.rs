@@ -1,0 +1,209 @@
+use super::super::super::events::{ack, ms, rtt, MIN_RTT};
+use super::*;
+
+/// An ACK at `now` with the RTT sample `latest`, on a path with a minimum RTT of 90 ms.
+fn measured(now: u64, latest: u64) -> Ack {
+    Ack {
+        rtt: rtt(latest, 90),
+        ..ack(now, 1_200)
+    }
+}
+
+/// With a threshold of 90 / 48 = 1.875 ms; two datagrams take 0.24 ms.
+fn persists(queue: &StandingQueue) -> bool {
+    queue.persists(MIN_RTT, 1_200.0, 1e7)
+}
+
+/// An ACK every 5 ms, all with this RTT.
+fn flow(queue: &mut StandingQueue, from: u64, to: u64, latest: u64) {
+    for now in (from..to).step_by(5) {
+        queue.on_ack(&measured(now, latest));
+    }
+}
+
+#[test]
+fn a_queue_persists_when_every_packet_waits() {
+    let mut queue = StandingQueue::default();
+    flow(&mut queue, 0, 200, 90);
+    assert!(!persists(&queue));
+    // The present interval may have begun before the queue, so the test takes up to
+    // two intervals of 90 ms.
+    flow(&mut queue, 200, 300, 95);
+    assert!(!persists(&queue));
+    flow(&mut queue, 300, 400, 95);
+    assert!(persists(&queue));
+}
+
+#[test]
+fn one_packet_that_did_not_wait_disproves_a_queue() {
+    let mut queue = StandingQueue::default();
+    flow(&mut queue, 0, 400, 95);
+    assert!(persists(&queue));
+    queue.on_ack(&measured(400, 91));
+    assert!(!persists(&queue));
+}
+
+#[test]
+fn acks_in_slots_are_no_queue() {
+    let mut queue = StandingQueue::default();
+    // Every 20 ms the ACKs of the last 20 ms, the oldest first.
+    for now in (20..1_000).step_by(20) {
+        for held in [15, 10, 5, 0] {
+            queue.on_ack(&measured(now, 90 + held));
+            assert!(!persists(&queue));
+            assert!(!queue.is_building(MIN_RTT));
+        }
+    }
+}
+
+#[test]
+fn without_a_complete_interval_there_is_no_queue() {
+    let mut queue = StandingQueue::default();
+    assert!(!persists(&queue));
+    queue.on_ack(&measured(0, 500));
+    assert!(!persists(&queue));
+    assert!(!queue.is_building(MIN_RTT));
+}
+
+#[test]
+fn a_queue_builds_at_an_eighth_of_the_minimum_rtt() {
+    // 90 / 8 = 11.25 ms
+    for (latest, builds) in [(101, false), (102, true)] {
+        let mut queue = StandingQueue::default();
+        flow(&mut queue, 0, 250, latest);
+        assert_eq!(queue.is_building(MIN_RTT), builds, "{latest}");
+    }
+}
+
+#[test]
+fn a_round_trip_confirms_a_queue_that_one_packet_suggests() {
+    let mut queue = StandingQueue::default();
+    flow(&mut queue, 0, 200, 90);
+    assert!(queue.may_be_building(MIN_RTT, ms(120)));
+    flow(&mut queue, 200, 300, 120);
+    assert!(!queue.is_building(MIN_RTT));
+    flow(&mut queue, 300, 450, 120);
+    assert!(queue.is_building(MIN_RTT));
+}
+
+#[test]
+fn jitter_does_not_build_a_queue() {
+    let mut queue = StandingQueue::default();
+    // Jitter of 18 ms: a base RTT of 90 + 28, a threshold of 11.25 ms and the noise.
+    for (index, now) in (0..1_000).step_by(5).enumerate() {
+        queue.on_ack(&measured(now, 118 + 6 * (index as u64 % 4)));
+    }
+    assert!(!queue.is_building(MIN_RTT));
+    assert!(!queue.may_be_building(MIN_RTT, ms(118 + 23)));
+    assert!(queue.may_be_building(MIN_RTT, ms(118 + 24)));
+}
+
+#[test]
+fn few_samples_do_not_make_an_interval() {
+    let mut queue = StandingQueue::default();
+    for now in [0, 100, 200] {
+        queue.on_ack(&measured(now, 120));
+    }
+    assert!(!persists(&queue));
+}
+
+#[test]
+fn explaining_a_loss_takes_a_longer_queue_than_a_drain() {
+    // 90 / 8 = 11.25 ms
+    for (latest, explains) in [(101, false), (102, true)] {
+        let mut queue = StandingQueue::default();
+        flow(&mut queue, 0, 400, latest);
+        assert!(persists(&queue));
+        let explained = queue.explains_loss(MIN_RTT, 1_200.0, 1e7);
+        assert_eq!(explained, explains, "{latest}");
+    }
+}
+
+#[test]
+fn the_threshold_is_the_largest_of_three() {
+    // Two datagrams at 10 MB/s are 0.24 ms.
+    assert_eq!(min_delay(MIN_RTT, 48, 1_200.0, 1e7), ms(90) / 48);
+    // 9 ms / 48 = 0.19 ms is below the granularity of timers.
+    assert_eq!(min_delay(ms(9), 48, 1_200.0, 1e7), ms(1));
+    // Two datagrams at 240 000 bytes a second.
+    assert_eq!(min_delay(MIN_RTT, 48, 1_200.0, 240_000.0), ms(10));
+    assert_eq!(min_delay(MIN_RTT, 48, 1_200.0, 0.0), Duration::MAX);
+}
+
+/// RTTs that differ from ACK to ACK, from `least` to `least` + 6 ms.
+fn jittered(queue: &mut StandingQueue, from: u64, to: u64, least: u64) {
+    for (index, now) in (from..to).step_by(5).enumerate() {
+        queue.on_ack(&measured(now, least + 2 * (index as u64 % 4)));
+    }
+}
+
+#[test]
+fn with_jitter_the_base_rtt_exceeds_the_minimum() {
+    let mut queue = StandingQueue::default();
+    // One packet took 90 ms; since then none took less than 94.
+    jittered(&mut queue, 0, 1_000, 94);
+    assert_eq!(queue.base_rtt(MIN_RTT), ms(94));
+    assert!(!persists(&queue));
+    // At most by twice the range within a round trip, 6 ms.
+    let mut queue = StandingQueue::default();
+    jittered(&mut queue, 0, 2_500, 110);
+    assert_eq!(queue.base_rtt(MIN_RTT), ms(102));
+}
+
+#[test]
+fn with_jitter_a_queue_exceeds_the_jitter() {
+    // With a base RTT of 102 ms and 6 ms of jitter.
+    for (least, is_one) in [(108, false), (109, true)] {
+        let mut queue = StandingQueue::default();
+        jittered(&mut queue, 0, 2_000, least);
+        assert_eq!(persists(&queue), is_one, "{least}");
+    }
+}
+
+#[test]
+fn a_calm_round_trip_does_not_end_jitter() {
+    let mut queue = StandingQueue::default();
+    jittered(&mut queue, 0, 1_000, 94);
+    assert_eq!(queue.noise(), ms(6));
+    // Two round trips without variation, as with a window of a few datagrams.
+    flow(&mut queue, 1_000, 1_200, 94);
+    assert!(queue.noise() > ms(4), "{:?}", queue.noise());
+}
+
+#[test]
+fn the_delay_of_ones_own_datagrams_is_no_noise() {
+    let mut queue = StandingQueue::default();
+    jittered(&mut queue, 0, 1_000, 94);
+    // Two datagrams of 1200 bytes take 2 ms.
+    queue.on_rate(1_200_000.0, 1_200.0);
+    assert_eq!(queue.noise(), ms(4));
+    // At a tenth of the rate they would take 20 ms, but a small window is not a slow path.
+    queue.on_rate(120_000.0, 1_200.0);
+    assert_eq!(queue.noise(), ms(4));
+}
+
+#[test]
+fn a_calm_queue_is_not_jitter() {
+    let mut queue = StandingQueue::default();
+    flow(&mut queue, 0, 2_000, 110);
+    assert_eq!(queue.base_rtt(MIN_RTT), MIN_RTT);
+}
+
+#[test]
+fn ack_aggregation_is_not_jitter() {
+    let mut queue = StandingQueue::default();
+    for now in (20..2_000).step_by(20) {
+        for held in [15, 10, 5, 0] {
+            queue.on_ack(&measured(now, 95 + held));
+        }
+    }
+    assert_eq!(queue.base_rtt(MIN_RTT), MIN_RTT);
+    assert!(persists(&queue));
+}
+
+#[test]
+fn the_base_rtt_is_the_minimum_until_a_round_trip_has_ended() {
+    let mut queue = StandingQueue::default();
+    flow(&mut queue, 0, 50, 95);
+    assert_eq!(queue.base_rtt(MIN_RTT), MIN_RTT);
+}
