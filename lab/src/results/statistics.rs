@@ -42,13 +42,6 @@ impl Summary {
         let least = 0.5 * 0.1_f64.powi(digits as i32);
         self.interval.filter(|interval| *interval >= least)
     }
-
-    /// Returns true if two means differ by more than the root of the sum of their squared
-    /// intervals.
-    pub fn differs(&self, other: &Summary) -> bool {
-        let width = |summary: &Summary| summary.interval.unwrap_or(0.0);
-        (self.mean - other.mean).abs() > width(self).hypot(width(other))
-    }
 }
 
 /// The mean. Of equal values it is that value, not one beside it, from which an
@@ -93,19 +86,9 @@ mod tests {
         assert_eq!(ten.spread(3), None);
         let near = Summary::new(&[1.0, 1.0001]).unwrap();
         assert_eq!((near.spread(2), near.spread(3)), (None, near.interval));
-        assert!(!ten.differs(&eight));
+        assert_eq!(ten.mean, eight.mean);
         let single = Summary::new(&[7.0]).unwrap();
         assert_eq!((single.mean, single.interval), (7.0, None));
         assert_eq!(Summary::new(&[]), None);
-    }
-
-    #[test]
-    fn means_differ_when_their_intervals_part() {
-        let low = Summary::new(&[1.0, 1.1, 0.9]).unwrap();
-        let high = Summary::new(&[2.0, 2.1, 1.9]).unwrap();
-        let wide = Summary::new(&[0.0, 2.0, 4.0]).unwrap();
-        assert!(low.differs(&high));
-        assert!(!low.differs(&wide));
-        assert!(!low.differs(&low));
     }
 }
