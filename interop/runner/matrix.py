@@ -13,7 +13,7 @@ import certificates
 from peers import ENVIRONMENT, HERE
 from place import Link, Process, Trouble
 
-RATE, LOSS = 10_000_000, 0.005
+RATE = 10_000_000
 LINK = ["--rate", "10mbit", "--delay", "20ms", "--queue", "1bdp", "--loss", "0.5%"]
 # Loading an interpreter, a browser; and the transfer itself at a tenth of the rate.
 PATIENCE = 60
@@ -71,7 +71,7 @@ def cell(folder, client, server, options, peers, cc=None, seed=1):
         figures = {}
         if cc:
             lab = peers.programs / "petra-lab"
-            figures = behaviour.of(folder / "server", report, lab, RATE, LOSS)
+            figures = behaviour.of(folder / "server", report, lab)
             if cc.startswith("petra") and figures["estimate"] is None:
                 raise Trouble("petra has estimated no bandwidth")
         result = {"outcome": "ok", **figures}

@@ -8,7 +8,6 @@ from itertools import product
 from pathlib import Path
 
 import certificates
-from behaviour import HEADERS, PACKET, PAYLOAD
 from peers import ENVIRONMENT, HERE
 from place import SERVER, Link, Process, Trouble, call
 
@@ -19,7 +18,7 @@ LINKS = {
     "100-1bdp": (100_000_000, ["--delay", "10ms", "--queue", "1bdp"]),
     "100-0.25bdp": (100_000_000, ["--delay", "10ms", "--queue", "0.25bdp"]),
     # ACKs arrive every 10 ms, all together, as behind a radio that has a schedule.
-    "20-ack-grid": (20_000_000, ["--delay", "20ms", "--queue", "1bdp", "--up-grid", "10ms"]),
+    "20-ack-grid": (20_000_000, ["--delay", "20ms", "--queue", "1bdp", "--up", "grid=10ms"]),
     # For 3 s nothing passes.
     "20-blackhole": (20_000_000, ["--delay", "20ms", "--queue", "1bdp", "--blackhole", "1s+3s"]),
 }
@@ -82,7 +81,7 @@ def run(folder, peers, server, cc, link, seed, seconds):
     return {
         **{name: value for name, value in down.items() if name in COLUMNS},
         "goodput_mbps": summary["goodput_bps"] / 1e6,
-        "share": summary["goodput_bps"] / (rate * (PAYLOAD - HEADERS) / PACKET),
+        "share": summary["goodput_bps"] / carried.report["limit"]["goodput_bps"],
         # Of IP packets, for each byte of the body: what is sent twice shows here.
         "sent_per_byte": down["bytes"] / size,
         "server_seconds": taken,

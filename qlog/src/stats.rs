@@ -35,6 +35,12 @@ pub struct Stats {
     /// The congestion window, in bytes; every value counts for as long as it
     /// lasted.
     pub window_bytes: Option<Percentiles>,
+    /// Bits per second of the largest stream that was sent, which is the body, from its
+    /// first packet to its last.
+    pub body_bps: Option<f64>,
+    /// The median of the controller's estimate of the bandwidth over the second half of
+    /// its time, in bits per second, where it has one.
+    pub estimate_bps: Option<f64>,
     /// Number of reductions of the window, by reason; `unknown` for traces without reasons.
     pub reductions: BTreeMap<String, u64>,
     /// The missing end of the trace.
@@ -103,12 +109,12 @@ impl Percentiles {
 }
 
 /// The smallest of the sorted values that at least this share of them does not
-/// exceed.
+/// exceed: the nearest rank.
 ///
 /// # Panics
 ///
 /// When there are no values.
-pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> T {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
@@ -143,6 +149,8 @@ struct Reading {
     /// The congestion window and since when.
     window: Option<(f64, f64)>,
     windows: Vec<(f64, f64)>,
+    /// The estimate of the bandwidth in bits per second, and since when.
+    estimates: Vec<(f64, f64)>,
     /// Number of reductions, as the controller reports it.
     reductions: Option<u64>,
     reason: Option<String>,
@@ -154,10 +162,30 @@ struct Reading {
 #[derive(Default)]
 struct Streams {
     /// Highest offset of each stream.
-    ends: BTreeMap<u64, u64>,
+    ends: BTreeMap<u64, Reach>,
     bytes: u64,
     first: Option<f64>,
     last: f64,
+}
+
+/// How far a stream is, and when it was sent.
+#[derive(Clone, Copy)]
+struct Reach {
+    end: u64,
+    first: f64,
+    last: f64,
+}
+
+/// The median over the second half of the time, of values that each last until the
+/// next.
+fn late_median(values: &[(f64, f64)]) -> Option<f64> {
+    let ((_, first), (_, last)) = (values.first()?, values.last()?);
+    let half = (first + last) / 2.0;
+    let late = values.iter().filter(|(_, since)| *since >= half);
+    let until = late.clone().skip(1).map(|(_, since)| *since);
+    let spans = late.zip(until.chain([*last]));
+    let weighted = spans.map(|((value, since), until)| (*value, until - since));
+    Percentiles::of_weighted(weighted.collect()).map(|median| median.p50)
 }
 
 impl Reading {
@@ -202,6 +230,9 @@ impl Reading {
                 self.shrunk += u64::from(window < before);
             }
         }
+        if let Some(rate) = metrics.number("petra_bandwidth_estimate") {
+            self.estimates.push((8.0 * rate, event.time));
+        }
         if let Some(reason) = metrics.word("petra_reduction_reason") {
             self.reason = Some(reason.to_owned());
         }
@@ -239,6 +270,8 @@ impl Reading {
             self.windows.push((window, self.end - since));
         }
         stats.window_bytes = Percentiles::of_weighted(self.windows);
+        stats.body_bps = self.directions[0].body();
+        stats.estimate_bps = late_median(&self.estimates);
         if self.reductions.is_none() && self.shrunk > 0 {
             stats.reductions.insert("unknown".to_owned(), self.shrunk);
         }
@@ -255,15 +288,27 @@ impl Streams {
                 continue;
             };
             let end = frame.offset.unwrap_or_default().saturating_add(length);
-            let known = self.ends.entry(stream).or_default();
-            self.bytes = self.bytes.saturating_add(end.saturating_sub(*known));
-            *known = end.max(*known);
+            let known = self.ends.entry(stream).or_insert(Reach {
+                end: 0,
+                first: time,
+                last: time,
+            });
+            self.bytes = self.bytes.saturating_add(end.saturating_sub(known.end));
+            known.end = end.max(known.end);
+            known.last = time;
             if self.ends.len() > MOST_STREAMS {
                 self.ends.pop_first();
             }
             self.first.get_or_insert(time);
             self.last = time;
         }
+    }
+
+    /// The rate of the stream that is the farthest.
+    fn body(&self) -> Option<f64> {
+        let Reach { end, first, last } = self.ends.values().max_by_key(|reach| reach.end)?;
+        let seconds = (last - first) / 1e3;
+        (seconds > 0.0).then(|| *end as f64 * 8.0 / seconds)
     }
 
     fn rate(&self) -> Option<f64> {

@@ -9,7 +9,7 @@
 //! The channel is the laboratory's, the one that simulations use. Mischief and
 //! translation are those of the QUIC interop runner's scenarios. Captures are
 //! taken where packets enter and leave. On SIGINT or SIGTERM it prints what it has
-//! carried, as JSON, and ends.
+//! carried and the most that it can carry, as JSON, and ends.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -22,9 +22,11 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Parser;
 use petra_lab::entropy::generator;
-use petra_lab::link::{Direction, LinkOptions, IP_AND_UDP_HEADERS};
+use petra_lab::link::{goodput_limit, Direction, LinkOptions, IP_AND_UDP_HEADERS};
+use petra_lab::netem::MAX_DATAGRAM_SIZE;
 use petra_lab::sim::{Channel, Fate, Nanos, Parcel};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use serde::Serialize;
 
 mod capture;
 mod mischief;
@@ -82,13 +84,40 @@ fn main() -> Result<()> {
     for way in [&mut *up, &mut *down] {
         way.finish()?;
     }
-    let report = serde_json::json!({"up": up.tally.report(), "down": down.tally.report()});
+    let report = serde_json::json!({
+        "up": up.tally.report(),
+        "down": down.tally.report(),
+        "limit": link.limit,
+    });
     println!("{report}");
     Ok(())
 }
 
+/// The most that the way of the data can carry, in bits per second, in datagrams of
+/// the size that our server has.
+#[derive(Serialize)]
+struct Limit {
+    /// Of a body.
+    goodput_bps: Option<f64>,
+    /// Of UDP payload, losses aside.
+    payload_bps: Option<f64>,
+}
+
+impl Limit {
+    fn of(down: &Direction) -> Self {
+        let packet = (MAX_DATAGRAM_SIZE + IP_AND_UDP_HEADERS) as f64;
+        let payload = |rate| rate as f64 * MAX_DATAGRAM_SIZE as f64 / packet;
+        let goodput = |rate| goodput_limit(rate, down.mean_loss(), MAX_DATAGRAM_SIZE);
+        Limit {
+            goodput_bps: down.rate.map(goodput),
+            payload_bps: down.rate.map(payload),
+        }
+    }
+}
+
 /// Both directions, which share a clock and a translation.
 struct Link {
+    limit: Limit,
     begun: Instant,
     devices: [File; 2],
     /// From the client's device, and from the server's.
@@ -138,6 +167,7 @@ impl Link {
             way(1, &shape.down, "server.pcap", "client.pcap")?,
         ];
         Ok(Link {
+            limit: Limit::of(&shape.down),
             devices: [tun::create(&args.client)?, tun::create(&args.server)?],
             ways,
             translation: Translation::new(&args.translation, generator(args.seed, 4)),

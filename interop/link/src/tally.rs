@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use petra_lab::results::quantile;
 use petra_lab::sim::{Fate, Nanos};
 use serde::Serialize;
 
@@ -61,9 +62,15 @@ impl Bursts {
     /// The longest, and the 95th percentile.
     fn report(&mut self) -> (usize, usize) {
         self.lengths.sort_unstable();
-        let at = self.lengths.len() * 95 / 100;
-        let of = |length: Option<&usize>| length.copied().unwrap_or(0);
-        (of(self.lengths.last()), of(self.lengths.get(at)))
+        (p(&self.lengths, 1.0), p(&self.lengths, 0.95))
+    }
+}
+
+/// A quantile; nothing where no packet was.
+fn p<T: Copy + Default>(sorted: &[T], share: f64) -> T {
+    match sorted {
+        [] => T::default(),
+        sorted => quantile(sorted, share),
     }
 }
 
@@ -97,7 +104,6 @@ impl Tally {
         self.waits.sort_unstable();
         let ms = |nanos: Nanos| nanos as f64 / 1e6;
         let (count, sum) = (self.waits.len(), self.waits.iter().sum::<Nanos>());
-        let p95 = self.waits.get(count * 95 / 100).copied().unwrap_or(0);
         let [short, long] = self.bursts.each_mut().map(Bursts::report);
         Report {
             packets: self.packets,
@@ -105,7 +111,7 @@ impl Tally {
             overflowed: self.overflowed,
             lost: self.lost,
             queue_ms: ms(sum) / count.max(1) as f64,
-            queue_ms_p95: ms(p95),
+            queue_ms_p95: ms(p(&self.waits, 0.95)),
             burst_100us: short.0,
             burst_100us_p95: short.1,
             burst_1ms: long.0,

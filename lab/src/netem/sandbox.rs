@@ -9,13 +9,14 @@ use anyhow::{bail, Context, Result};
 use clap::ValueEnum;
 use nix::unistd::geteuid;
 
-use super::processor::{self, Processor};
+use super::processor::Processor;
 use super::uml::{self, Uml};
 
 /// The user's choice of a sandbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Choice {
     /// The kernel of this machine if it has netem, else user-mode Linux
+    #[default]
     Auto,
     /// The kernel of this machine
     Kernel,
@@ -96,14 +97,6 @@ impl Sandbox {
         match self {
             Sandbox::Kernel => None,
             Sandbox::Uml(_) => Processor::take(),
-        }
-    }
-
-    /// Number of processors that this number of concurrent runs keeps busy.
-    pub(super) fn awake(&self, runs: usize) -> usize {
-        match self {
-            Sandbox::Kernel => 0,
-            Sandbox::Uml(_) => runs.min(processor::count()),
         }
     }
 

@@ -34,6 +34,7 @@ pub use manifest::{Axis, Comparison, Manifest, PlanFile, Verdict, Versions};
 pub(crate) use metrics::figures;
 pub use metrics::{metric, Figures, Metric, Sense, METRICS};
 pub use parquet::write_parquet;
+pub use petra_qlog::stats::quantile;
 pub use row::{Cell, Row};
 pub use set::{ResultSet, Results};
 pub use statistics::Summary;

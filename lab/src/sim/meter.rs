@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::channel::{Fate, Nanos};
+use crate::results::quantile;
 
 /// A datagram with less UDP payload than this is a runt.
 const RUNT: usize = 600;
@@ -137,14 +138,14 @@ impl Delays {
         }
         micros.sort_unstable();
         let millis = |micros: u32| f64::from(micros) / 1e3;
-        let rank = |percent: usize| millis(micros[(micros.len() * percent).div_ceil(100) - 1]);
+        let rank = |share: f64| millis(quantile(&micros, share));
         let sum: f64 = micros.iter().map(|micros| millis(*micros)).sum();
         Some(Delays {
             mean: sum / micros.len() as f64,
-            p50: rank(50),
-            p95: rank(95),
-            p99: rank(99),
-            max: rank(100),
+            p50: rank(0.5),
+            p95: rank(0.95),
+            p99: rank(0.99),
+            max: rank(1.0),
         })
     }
 }
@@ -155,6 +156,14 @@ mod tests {
 
     #[test]
     fn percentiles_are_nearest_ranks() {
+        // As in whole numbers, whatever the fractions of a share are.
+        let ranks: Vec<usize> = (1..=20_000).collect();
+        for count in 1..=ranks.len() {
+            for percent in [50, 95, 99, 100] {
+                let rank = quantile(&ranks[..count], percent as f64 / 100.0);
+                assert_eq!(rank, (count * percent).div_ceil(100));
+            }
+        }
         let delays = Delays::of((1..=200).rev().map(|i| i * 1000).collect()).unwrap();
         assert_eq!(delays.mean, 100.5);
         assert_eq!(delays.p50, 100.0);

@@ -16,7 +16,6 @@
 mod agenda;
 mod body;
 mod channel;
-mod command;
 mod cross;
 mod download;
 mod endpoint;
@@ -26,7 +25,6 @@ mod media;
 mod meter;
 mod metrics;
 mod oracle;
-mod output;
 mod path;
 mod pool;
 mod qlog;
@@ -44,7 +42,6 @@ use crate::scenario::Scenario;
 
 pub(crate) use channel::{check_trace, uniform};
 pub use channel::{Channel, Fate, Nanos, Parcel};
-pub use command::Sim;
 pub use meter::Delays;
 pub use metrics::{CrossReport, FlowReport, LinkReport, Objects, Report, Sample, Video};
 pub(crate) use oracle::{check as check_oracles, is_oracle, register};

@@ -22,6 +22,11 @@ fn the_figures_are_those_of_the_trace() {
     );
     let goodput = stats.sent.goodput_bps.unwrap();
     assert!((1.5e6..3e6).contains(&goodput), "{goodput}");
+    // The body is nearly all, and the link has 3 Mbit/s.
+    let body = stats.body_bps.unwrap();
+    assert!((0.9..1.1).contains(&(body / goodput)), "{body} {goodput}");
+    let estimate = stats.estimate_bps.unwrap();
+    assert!((2e6..3.1e6).contains(&estimate), "{estimate}");
     assert!(stats.window_bytes.unwrap().p5 >= 13_500.0);
     assert_eq!(stats.end.truncated, None);
 }

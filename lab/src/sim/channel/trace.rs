@@ -45,7 +45,7 @@ pub(crate) fn check(path: &Path) -> Result<()> {
 impl Trace {
     /// # Errors
     ///
-    /// A file that cannot be read or is no trace, with the line.
+    /// A file that cannot be read or is not a trace, with the line.
     pub(super) fn read(path: &Path, outages: Outages) -> Result<Self> {
         let text = fs::read_to_string(path)
             .with_context(|| format!("cannot read the trace {}", path.display()))?;
