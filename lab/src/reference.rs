@@ -25,8 +25,8 @@ pub struct Reference {}
 
 const HEAD: &str = "# Reference
 
-Every key of a [plan](laboratory.md), as `petra-lab reference` prints them; a test holds this page to it.
-A key without a default has to be there.
+Every key of a [plan](laboratory.md), as `petra-lab reference` prints them; a test holds this page
+to it. A key without a default has to be there.
 
 | values | written | range |
 |---|---|---|
@@ -41,9 +41,10 @@ A key without a default has to be there.
 const LINK: &str = "
 ## `[link]` and `[link.up]`
 
-The way of the data has any of these keys, and the way back (`[link.up]`, `--up KEY=VALUE`) too. Rate, delay and queue are
-the same on the way back if it says nothing; all else is absent there. `petra-lab sim` and `netem` have `--rate 10mbit`,
-`--delay 45ms` and `--loss 0.5%` if nothing is said. What [netem](netem.md) does not make is refused before it runs.
+The way of the data has any of these keys, and the way back (`[link.up]`, `--up KEY=VALUE`) too.
+Rate, delay and queue are the same on the way back if it says nothing; all else is absent there.
+`petra-lab sim` and `netem` have `--rate 10mbit`, `--delay 45ms` and `--loss 0.5%` if nothing is
+said. What [netem](netem.md) does not make is refused before it runs.
 ";
 
 impl Reference {

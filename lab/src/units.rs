@@ -44,7 +44,8 @@ const NUMBERS: &[Unit] = &[("", 1.0)];
 
 const RATE: &str = "a rate, such as 10mbit, 2.5gbit or 400kbit (bits per second)";
 const TIME: &str = "a duration, such as 45ms, 60s, 250us or 2min, up to a year";
-const SHARE: &str = "a share, such as 0.5%, 0.005 or 100% (1 alone may be either 1% or 100%)";
+const SHARE: &str =
+    "a share from 0 to 100%, such as 0.5% or 0.005 (1 alone may be either 1% or 100%)";
 const SIZE: &str = "a size, such as 64kB, 200MB or 1500B";
 const QUEUE: &str = "a queue, such as 1bdp (bandwidth-delay products), 64kB, 3000B or 80ms";
 

@@ -54,23 +54,24 @@ pub(crate) fn option_name(field: &Field) -> String {
 
 /// The option of a key; `id` tells the way of the data from the way back.
 fn option(field: &'static Field, id: String) -> Arg {
+    let switch = field.values() == "`true`, `false`";
     let value_name = match field.name {
         "steps" => "TIME=RATE|KEY=VALUE,...",
         "outages" => "TIME+TIME",
         key if TABLES.contains(&key) => "KEY=VALUE,...",
         "aqm" => "NAME[:OPTIONS]",
+        _ if switch => "BOOL",
         _ if field.values().contains('`') => "NAME",
         _ => field.values(),
     };
     let arg = Arg::new(id)
         .value_name(value_name.to_uppercase())
-        .value_parser(|text: &str| Setting::of(field.name, text))
-        // So that a negative number gets an answer of its own.
-        .allow_hyphen_values(true);
-    match (field.is_list(), field.values() == "`true`, `false`") {
-        (true, _) => arg.action(ArgAction::Append),
+        .value_parser(|text: &str| Setting::of(field.name, text));
+    // A negative number gets an answer of its own.
+    match (field.is_list(), switch) {
+        (true, _) => arg.action(ArgAction::Append).allow_hyphen_values(true),
         (_, true) => arg.num_args(0..=1).default_missing_value("true"),
-        _ => arg,
+        _ => arg.allow_hyphen_values(true),
     }
 }
 

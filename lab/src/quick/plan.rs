@@ -1,5 +1,7 @@
 //! The plan that a command line is.
 
+use std::time::Duration;
+
 use anyhow::{ensure, Result};
 use serde::Serialize;
 use toml::{Table, Value};
@@ -41,11 +43,10 @@ const NETEM: [&str; 6] = [
 /// A link that cannot be, or flows that take a link in common.
 pub(super) fn text(quick: &Quick, backend: Backend) -> Result<String> {
     let link = quick.link.link()?;
-    let usual = match backend {
+    let usual = Duration::from_secs(match backend {
         Backend::Sim => 60,
         Backend::Netem => 20,
-    };
-    let usual = std::time::Duration::from_secs(usual);
+    });
     let duration = format_duration(quick.duration.unwrap_or(usual));
     let pacing = match (quick.no_pacing, quick.hold) {
         (true, _) => Pacing::Off,
