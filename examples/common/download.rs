@@ -191,7 +191,7 @@ impl Download {
         Ok(())
     }
 
-    /// Ends it without success. The first reason stands.
+    /// Fails the download. The first reason is kept.
     pub(crate) fn fail(&mut self, reason: impl ToString) {
         self.partial = None;
         self.error.get_or_insert_with(|| reason.to_string());
