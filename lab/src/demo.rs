@@ -11,7 +11,7 @@ use crate::netem::{execute, Options};
 /// own controllers.
 ///
 /// That is `scripts/demo --netem`: network namespaces and tc netem, 10 Mbit/s and
-/// 45 ms each way with 0.5 % loss, unless told otherwise.
+/// 45 ms each way with 0.5 % loss by default.
 #[derive(Args, Clone, Debug)]
 pub struct Demo {
     /// The server's congestion controller, options included: `cubic`,

@@ -45,7 +45,7 @@ pub struct Direction {
     /// time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
-    /// Times when the bottleneck stands, in order; packets wait.
+    /// Times at which the bottleneck carries nothing, in order; packets wait.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<Outage>,
     /// Steps and outages start over after this time, and the direction is then
@@ -96,7 +96,7 @@ pub struct Direction {
     /// Instead of `loss`: losses in two states.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<GilbertElliott>,
-    /// Beside those, a burst of losses every so many packets.
+    /// In addition, a burst of losses at fixed distances.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_every: Option<LossEvery>,
     /// Probability that a packet overtakes the delay line, 0 to 1.

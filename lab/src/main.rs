@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use petra_lab::{batch, compare, demo, hunt, netem, qlog, report, sim};
 
-/// PETRA and its rivals on links, real and simulated.
+/// PETRA and other controllers on simulated and real links.
 #[derive(Parser)]
 #[command(version)]
 struct Cli {

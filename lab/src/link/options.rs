@@ -26,7 +26,7 @@ pub struct LinkOptions {
     /// repeated.
     #[arg(long, value_name = "TIME=RATE|OPTIONS")]
     step: Vec<Step>,
-    /// The bottleneck stands, `10s+500ms`; packets wait. May be repeated.
+    /// The bottleneck carries nothing, `10s+500ms`; packets wait. May be repeated.
     #[arg(long, value_name = "TIME+TIME")]
     outage: Vec<Outage>,
     /// Steps and outages start over after this time.
@@ -77,7 +77,7 @@ pub struct LinkOptions {
     /// `to_bad=1%,to_good=25%,loss_good=0%,loss_bad=50%`.
     #[arg(long, value_name = "OPTIONS", conflicts_with_all = ["loss", "loss_run"])]
     burst: Option<GilbertElliott>,
-    /// A burst of losses every so many packets, `packets=500,burst=8`.
+    /// A burst of losses at a fixed distance, `packets=500,burst=8`.
     #[arg(long, value_name = "OPTIONS")]
     loss_every: Option<LossEvery>,
     /// Probability that a packet overtakes the delay.

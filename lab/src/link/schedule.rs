@@ -114,7 +114,7 @@ impl FromStr for Step {
     }
 }
 
-/// The bottleneck stands for a while; packets wait.
+/// The bottleneck carries nothing for a time; packets wait.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outage {

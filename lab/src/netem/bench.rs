@@ -184,7 +184,7 @@ fn program(folder: &Path, name: &str) -> Result<PathBuf> {
     })
 }
 
-/// Has `job` done in `folder`, and is told its stages.
+/// Carries `job` out in `folder`, and reports its stages.
 pub(super) fn sandboxed(
     sandbox: &Sandbox,
     job: &Job,

@@ -167,7 +167,7 @@ impl fmt::Display for RunSummary {
 }
 
 impl Summary {
-    /// Of runs of which so many went at a time, for `time` in all.
+    /// Describes runs with this parallelism, for `time` in all.
     pub(super) fn new(
         sandbox: &Sandbox,
         link: &Link,
@@ -256,7 +256,7 @@ fn git() -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// quiche's version as the lock file has it; quiche does not tell it.
+/// quiche's version from the lock file, as quiche does not report it.
 fn quiche_version() -> Option<&'static str> {
     let (_, rest) =
         include_str!("../../../Cargo.lock").split_once("name = \"quiche\"\nversion = \"")?;

@@ -113,7 +113,7 @@ impl Download {
         Ok(())
     }
 
-    /// Reads what there is of a body.
+    /// Reads the available part of a body.
     fn read(&mut self, conn: &mut quiche::Connection, http: &mut h3::Connection, stream: u64) {
         while let Ok(read) = http.recv_body(conn, stream, &mut self.scratch) {
             self.received += read as u64;
@@ -233,7 +233,7 @@ impl Download {
     }
 }
 
-/// Asks for a body of so many bytes, or one without end; returns its stream.
+/// Requests a body of this many bytes, or an endless one; returns its stream.
 fn ask(
     conn: &mut quiche::Connection,
     http: &mut h3::Connection,
