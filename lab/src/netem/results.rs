@@ -167,7 +167,7 @@ impl fmt::Display for RunSummary {
 }
 
 impl Summary {
-    /// Describes runs with this parallelism, for `time` in all.
+    /// Summarizes runs, of which `at_a_time` ran concurrently, for `time` in all.
     pub(super) fn new(
         sandbox: &Sandbox,
         link: &Link,
