@@ -32,10 +32,10 @@ use common::{quic::Transport, udp};
 /// Time within which a server must stop a transfer after a request to stop.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Downloads URLs over HTTP/3 and verifies what comes.
+/// Downloads URLs over HTTP/3 and verifies the bodies.
 ///
-/// Exits with 0 when everything came, or the time limit ended it; with 1 when
-/// a download failed; with 2 when the command line is not right.
+/// Exit codes: 0 if all downloads are complete, or the time limit ended them; 1 if a download
+/// failed; 2 if the command line is invalid.
 #[derive(Parser)]
 #[command(name = "http3-client", version, after_long_help = petra::registry::describe())]
 struct Args {
@@ -53,7 +53,7 @@ struct Args {
           value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
 
-    /// Stop this long after the first request, with what has come so far
+    /// Stop this long after the first request, and keep the bytes so far
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     time_limit: Option<Duration>,
 
@@ -138,9 +138,10 @@ fn downloads(args: &Args) -> Result<Vec<Download>, String> {
     urls.map(|url| {
         let path = args.output.as_deref().map(|folder| path_in(folder, url));
         match path {
-            Some(path) if !paths.insert(path.clone()) => {
-                Err(format!("{} would be written twice", path.display()))
-            }
+            Some(path) if !paths.insert(path.clone()) => Err(format!(
+                "{}: duplicate file; expected one URL per file name",
+                path.display()
+            )),
             path => Ok(Download::new(url.clone(), path)),
         }
     })
@@ -156,7 +157,7 @@ fn path_in(folder: &Path, url: &Url) -> PathBuf {
     folder.join(name.unwrap_or("index"))
 }
 
-/// Downloads. False when one failed, or a signal ended it.
+/// Runs the downloads. Returns false if one failed, or if a signal ended them.
 fn run(args: &Args, downloads: Vec<Download>) -> Result<(Summary, bool)> {
     let mut tls = SslContextBuilder::new(SslMethod::tls())?;
     tls.set_default_verify_paths()?;
@@ -229,7 +230,7 @@ fn run(args: &Args, downloads: Vec<Download>) -> Result<(Summary, bool)> {
     Ok((summary, ok))
 }
 
-/// The downloads of each server, with a URL that says which server it is.
+/// Groups the downloads by server, each group with a URL of the server.
 fn by_server(downloads: Vec<Download>) -> Vec<(Url, VecDeque<Download>)> {
     let mut servers: Vec<(Url, VecDeque<Download>)> = vec![];
     for download in downloads {

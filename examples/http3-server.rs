@@ -30,7 +30,7 @@ use common::content::{ByReference, Failure, Response};
 use common::quic::{Logs, Transport};
 use common::{certs, udp};
 
-/// The length of our connection IDs in bytes.
+/// Length of the server's connection IDs in bytes.
 const ID_LEN: usize = 16;
 
 /// Batches of datagrams that are read before connections are served.
@@ -40,7 +40,7 @@ const READS: usize = 8;
 #[derive(Parser)]
 #[command(name = "http3-server", version, after_long_help = petra::registry::describe())]
 struct Args {
-    /// Address and UDP port to listen at
+    /// Address and UDP port to listen on
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433")]
     listen: SocketAddr,
 
@@ -92,8 +92,8 @@ struct Server {
     udp: udp::Udp,
     signals: udp::Signals,
     connections: HashMap<ConnectionId<'static>, Connection>,
-    /// Derives our connection ID from the one that a client begins with, so
-    /// that each of its first packets finds the same connection.
+    /// Derives the server's connection ID from the client's first choice, so that all first
+    /// packets of a client find the same connection.
     ids: RandomState,
     /// Latest time to end, after a signal.
     deadline: Option<Instant>,
@@ -162,8 +162,8 @@ impl Server {
         }
     }
 
-    /// Takes no new requests and lets those that run finish. False when asked
-    /// again: who sends two signals does not want to wait.
+    /// Refuses new requests and finishes the present ones. Returns false at the second call: a
+    /// second signal ends the server at once.
     fn shut_down(&mut self) -> bool {
         let now = Instant::now();
         for connection in self.connections.values_mut() {
@@ -173,7 +173,7 @@ impl Server {
         self.deadline.replace(now + self.args.grace).is_none()
     }
 
-    /// Hands what arrived to the connections it is for.
+    /// Passes the received datagrams to their connections.
     fn receive(&mut self) -> Result<()> {
         let Server {
             config,
@@ -224,13 +224,13 @@ impl Server {
     }
 }
 
-/// The connection ID that a client's first choice leads to.
+/// The connection ID derived from a client's first choice.
 fn derive_id(ids: &RandomState, chosen: &[u8]) -> ConnectionId<'static> {
     let halves = [0u8, 1].map(|half| ids.hash_one((half, chosen)).to_be_bytes());
     ConnectionId::from_vec(halves.concat())
 }
 
-/// A client's connection and what it asked for.
+/// A client's connection and its requests.
 struct Connection {
     quic: quiche::Connection<ByReference>,
     h3: Option<h3::Connection>,
@@ -241,7 +241,7 @@ struct Connection {
     leaving: bool,
     /// The lowest stream ID above those of all requests so far.
     next_request: u64,
-    /// The first request that is refused, once the client was told.
+    /// The first request that is refused, after GOAWAY.
     goaway: Option<u64>,
 }
 
@@ -267,7 +267,7 @@ impl Connection {
         })
     }
 
-    /// Reads requests, writes responses and sends packets, as far as it goes.
+    /// Reads requests, writes responses and sends packets until it would block.
     fn advance(&mut self, udp: &mut udp::Udp, root: Option<&Path>, now: Instant) {
         if self.quic.timeout_instant().is_some_and(|at| at <= now) {
             self.quic.on_timeout();
@@ -281,7 +281,7 @@ impl Connection {
         self.due = more.into_iter().chain(self.quic.timeout_instant()).min();
     }
 
-    /// Answers what arrived, and goes on with what is being answered.
+    /// Starts responses to new requests, and continues present responses.
     fn serve(&mut self, root: Option<&Path>) -> h3::Result<()> {
         if !self.quic.is_established() {
             return Ok(());
@@ -335,7 +335,7 @@ impl Connection {
             };
             if let Err(e) = response.send(h3, &mut self.quic, stream) {
                 if let Failure::File(e) = e {
-                    eprintln!("http3-server: a response was cut short: {e}");
+                    eprintln!("http3-server: incomplete response: {e}");
                 }
                 stop(&mut self.quic, stream, h3::WireErrorCode::InternalError);
                 self.responses.remove(&stream);

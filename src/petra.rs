@@ -1,10 +1,11 @@
 //! `petra`: the five mechanisms of PETRA, made robust for QUIC.
 //!
 //! ```text
-//!              a queue builds, or the delivery rate no longer grows
-//!   slow start ────────────────────────────────────────────────────▶ congestion avoidance
-//!      ▲                                                             ⟲ increase, drain
-//!      └────────────────────── persistent congestion ───────────────────────┘
+//!                 a queue builds, or
+//!               the delivery rate is flat
+//!   slow start ───────────────────────────▶ congestion avoidance ⟲ increase, drain
+//!       ▲                                            │
+//!       └─────────── persistent congestion ──────────┘
 //! ```
 //!
 //! The standing queue decides: a loss, or a second PTO, is congestion only if a queue

@@ -109,8 +109,8 @@ impl Download {
         match self.status {
             Some(100..=199) => return Ok(None),
             Some(200) => {}
-            Some(status) => bail!("the server answered {status}"),
-            None => bail!("the server answered without a status"),
+            Some(status) => bail!("response: unsuccessful status (got {status}); expected 200"),
+            None => bail!("response: missing status; expected 200"),
         }
         self.length = field("content-length").and_then(|length| length.parse().ok());
         let announced = field("trailer").is_some_and(|names| names.contains("digest"));
@@ -138,7 +138,10 @@ impl Download {
                 while !rest.is_empty() {
                     let offset = self.bytes + (bytes.len() - rest.len()) as u64;
                     let expected = body::generated(offset, rest.len());
-                    ensure!(rest.starts_with(expected), "wrong bytes after {offset}");
+                    ensure!(
+                        rest.starts_with(expected),
+                        "body: wrong bytes after offset {offset}"
+                    );
                     rest = &rest[expected.len()..];
                 }
             }
@@ -155,10 +158,13 @@ impl Download {
     /// the server has, fails, and leaves no file.
     pub(crate) fn finish(&mut self) -> Result<()> {
         let length = self.length.unwrap_or(self.bytes);
-        ensure!(self.status == Some(200), "the server did not answer");
+        ensure!(
+            self.status == Some(200),
+            "response: missing; expected status 200"
+        );
         ensure!(
             self.bytes == length,
-            "{} of {length} bytes came",
+            "body: incomplete (got {} bytes); expected {length}",
             self.bytes
         );
         self.verified = match &self.check {
@@ -166,10 +172,13 @@ impl Download {
             Check::Generated => true,
             Check::Sha256(ours) => {
                 let ours = BASE64_STANDARD.encode(ours.clone().finalize());
-                let theirs = self.digest.as_ref().context("the server sent no digest")?;
+                let theirs = self
+                    .digest
+                    .as_ref()
+                    .context("body: missing digest; expected one in the trailers")?;
                 ensure!(
                     ours == *theirs,
-                    "the digest is {ours}, the server's is {theirs}"
+                    "body: wrong digest (got {ours}); expected {theirs}"
                 );
                 true
             }
@@ -182,7 +191,7 @@ impl Download {
         Ok(())
     }
 
-    /// Ends it without success. The first reason stands.
+    /// Fails the download. The first reason is kept.
     pub(crate) fn fail(&mut self, reason: impl ToString) {
         self.partial = None;
         self.error.get_or_insert_with(|| reason.to_string());

@@ -11,16 +11,15 @@ use quiche::BufFactory;
 
 use super::qlog::Qlogs;
 
-/// Receive windows, in bytes, of a connection and of each of its streams. They
-/// never limit 1 Gbit/s over 100 ms (12.5 MB), not even while they are being
-/// opened again.
+/// Flow-control windows in bytes, of a connection and of each stream. They never limit 1 Gbit/s
+/// over 100 ms (12.5 MB), even while a window update is in transit.
 const WINDOW: u64 = 48 << 20;
 
 /// The transport's options.
 #[derive(clap::Args)]
 pub(crate) struct Transport {
-    /// Congestion controller: ours (see the end of --help), or quiche's reno,
-    /// cubic and bbr2
+    /// Congestion controller: PETRA's (see the end of --help), or quiche's reno, cubic and
+    /// bbr2
     #[arg(long, value_name = "NAME[:OPTIONS]", default_value = "petra")]
     cc: String,
 
@@ -33,12 +32,12 @@ pub(crate) struct Transport {
     #[arg(long, value_name = "BOOL")]
     silly_window_avoidance: Option<bool>,
 
-    /// Have cubic undo a reduction only for losses that proved spurious, as RFC
-    /// 9438 does; quiche's also does for few losses
+    /// Make cubic undo a reduction only after spurious losses (RFC 9438); quiche's also
+    /// undoes it after few losses
     #[arg(long)]
     cubic_spurious_undo: bool,
 
-    /// Send as soon as the window allows, instead of when the pacer says
+    /// Disable pacing: send as soon as the window permits
     #[arg(long)]
     no_pacing: bool,
 
@@ -56,7 +55,7 @@ pub(crate) struct Transport {
           value_parser = clap::value_parser!(u16).range(1200..=65507))]
     max_datagram_size: u16,
 
-    /// Give a connection up after this long without a packet
+    /// Idle timeout of a connection
     #[arg(long, value_name = "TIME", default_value = "30s",
           value_parser = humantime::parse_duration)]
     idle_timeout: Duration,
@@ -76,18 +75,20 @@ impl Transport {
         !self.no_pacing
     }
 
-    /// Makes our controllers known to quiche and checks the one that was asked
-    /// for. The error says what is wrong with it, and what is accepted.
+    /// Registers PETRA's controllers with quiche and checks the selected one. The error names the
+    /// problem and the accepted values.
     pub(crate) fn check(&self) -> Result<(), String> {
         petra::register();
         let controller = self.controller();
         let (name, options) = controller.split_once(':').unwrap_or((&controller, ""));
         let of_quiche = check(name).is_ok() && !petra::registry::NAMES.contains(&name);
         match (&self.cc_options, of_quiche) {
-            (Some(_), _) if self.cc.contains(':') => Err(
-                "options are given both behind the controller's name and in --cc-options".into(),
-            ),
-            (_, true) if !options.is_empty() => Err(format!("{name} takes no options")),
+            (Some(_), _) if self.cc.contains(':') => {
+                Err("--cc-options: duplicate options; expected them here or behind the name".into())
+            }
+            (_, true) if !options.is_empty() => Err(format!(
+                "{name}: unknown options (got {options:?}); expected none"
+            )),
             _ => check(&controller),
         }
     }
@@ -127,7 +128,7 @@ impl Transport {
         config.set_initial_max_streams_bidi(256);
         config.set_initial_max_streams_uni(16);
         config.set_disable_active_migration(true);
-        // A NAT can give the client another address before the last is given up.
+        // A NAT can rebind the client before the previous path has failed.
         config.set_active_connection_id_limit(4);
         if self.keylog.is_some() {
             config.log_keys();

@@ -65,12 +65,13 @@ impl Session {
         downloads: VecDeque<Download>,
         parallel: usize,
     ) -> Result<Session> {
-        let host = url.host().context("a URL without a host")?.to_owned();
+        let host = url.host().context("URL: missing host")?.to_owned();
         let addresses = url.socket_addrs(|| Some(443));
-        let mut addresses = VecDeque::from(addresses.with_context(|| format!("no {host}"))?);
+        let mut addresses =
+            VecDeque::from(addresses.with_context(|| format!("{host}: unknown host"))?);
         let first = addresses
             .pop_front()
-            .with_context(|| format!("{host} has no address"))?;
+            .with_context(|| format!("{host}: host without an address"))?;
         Ok(Session {
             connection: Connection::open(connector, &host, first)?,
             host,
@@ -166,7 +167,7 @@ impl Session {
             let (stream, event) = match h3.poll(quic) {
                 Ok(event) => event,
                 Err(h3::Error::Done) => return Ok(()),
-                Err(e) => return Err(e).context("the server does not speak HTTP/3 as it should"),
+                Err(e) => return Err(e).context("server: HTTP/3 error"),
             };
             if matches!(event, h3::Event::GoAway) {
                 for mut download in self.waiting.drain(..) {
@@ -196,7 +197,9 @@ impl Session {
                     }
                 },
                 h3::Event::Finished => download.finish(),
-                h3::Event::Reset(code) => Err(anyhow!("the server gave it up ({code:#x})")),
+                h3::Event::Reset(code) => {
+                    Err(anyhow!("stream: reset by the server (got code {code:#x})"))
+                }
                 _ => Ok(()),
             };
             if let Err(reason) = &result {
@@ -315,7 +318,7 @@ impl Connection {
             self.handshake = Some(now - self.begun);
         }
         if self.handshake.is_none() && self.deadline <= now {
-            bail!("{} does not answer", self.peer);
+            bail!("{}: no response within the timeout", self.peer);
         }
         Ok(())
     }
@@ -361,7 +364,7 @@ impl Connection {
         let (who, error) = match (self.quic.peer_error(), self.quic.local_error()) {
             (Some(error), _) => (format!("{peer} closed the connection"), error),
             (None, Some(error)) => (format!("the connection to {peer} failed"), error),
-            (None, None) => return format!("{peer} went silent"),
+            (None, None) => return format!("{peer}: idle timeout"),
         };
         let reason = String::from_utf8_lossy(&error.reason);
         match error.error_code {

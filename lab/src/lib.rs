@@ -1,4 +1,4 @@
-//! The laboratory: PETRA and its rivals on links, real and simulated.
+//! The laboratory: PETRA and other controllers on simulated and real links.
 
 pub mod backend;
 pub mod batch;

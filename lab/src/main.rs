@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use petra_lab::backend::Backend;
 use petra_lab::{batch, compare, hunt, netem, qlog, quick, reference, report};
 
-/// PETRA and its rivals on links, real and simulated.
+/// PETRA and other controllers on simulated and real links.
 #[derive(Parser)]
 #[command(version)]
 struct Cli {

@@ -34,7 +34,7 @@ pub struct Report {
 /// Of any trace: it is JSON-SEQ of a known version; every record is an event;
 /// packets say their type, number and size. Of one for qvis also: times do not
 /// decrease; no event has quiche's names; stream frames have a length; there is
-/// no RTT before the first sample and no number that stands for none; the
+/// no RTT before the first sample and no placeholder for a missing number; the
 /// events of lost packets are as many as the connection counted, if the trace is
 /// whole; the last packet is near its end.
 ///
@@ -85,7 +85,10 @@ impl Checker {
         let for_qvis = self.report.for_qvis;
         if event.time < self.time {
             if for_qvis {
-                let reason = format!("its time, {}, is before {}", event.time, self.time);
+                let reason = format!(
+                    "time: out of order (got {}); expected at least {}",
+                    event.time, self.time
+                );
                 return Err(event.wrong(&reason));
             }
             self.report.out_of_order += 1;
@@ -95,7 +98,7 @@ impl Checker {
             self.last_activity = self.time;
         }
         if for_qvis && (event.name.starts_with("quic:") || event.name.starts_with("http3:")) {
-            return Err(event.wrong(&"qvis does not know events of this name"));
+            return Err(event.wrong(&"unknown event name for qvis"));
         }
         match event.kind {
             Kind::Sent | Kind::Received => self.packet(event),
@@ -114,13 +117,13 @@ impl Checker {
         self.last_packet = event.time;
         number(event, &packet)?;
         if packet.raw.and_then(|raw| raw.length).is_none() {
-            return Err(event.wrong(&"it has no `raw.length`"));
+            return Err(event.wrong(&"missing `raw.length`"));
         }
         let mut frames = packet.frames.iter().flatten();
         let lacks_length =
             |frame: &crate::Frame| frame.frame_type == "stream" && frame.length.is_none();
         if self.report.for_qvis && frames.any(lacks_length) {
-            return Err(event.wrong(&"a stream frame has no `length`"));
+            return Err(event.wrong(&"stream frame: missing `length`"));
         }
         Ok(())
     }
@@ -136,10 +139,14 @@ impl Checker {
         }
         for (name, value) in &metrics.0 {
             if *value == NO_VALUE {
-                return Err(event.wrong(&format!("`{name}` is {NO_VALUE}, which stands for none")));
+                return Err(event.wrong(&format!(
+                    "`{name}`: placeholder (got {NO_VALUE}); expected no field for no value"
+                )));
             }
             if RTT_FIELDS.contains(name) && !self.sampled {
-                return Err(event.wrong(&format!("`{name}` is there before an RTT was sampled")));
+                return Err(
+                    event.wrong(&format!("`{name}`: unexpected before the first RTT sample"))
+                );
             }
         }
         Ok(())
@@ -152,14 +159,15 @@ impl Checker {
         }
         if let Some(counted) = report.counted.filter(|counted| *counted != report.lost) {
             return Err(Error::Whole(format!(
-                "{} events of lost packets, and the connection counted {counted}",
+                "lost packets: wrong number of events (got {}); expected {counted}",
                 report.lost
             )));
         }
         let idle = self.last_activity - self.last_packet;
         if report.sent > 0 && idle > LAST_PACKET_WITHIN {
             return Err(Error::Whole(format!(
-                "the last packet is {idle:.0} ms before the end"
+                "last packet: too early (got {idle:.0} ms before the end); \
+                 expected at most {LAST_PACKET_WITHIN:.0} ms"
             )));
         }
         Ok(report)
@@ -170,7 +178,7 @@ impl Checker {
 fn number(event: &Event, packet: &Packet) -> Result<(), Error> {
     let header = packet.header;
     if Space::of(header.packet_type).is_some() && header.packet_number.is_none() {
-        return Err(event.wrong(&"it has no `header.packet_number`"));
+        return Err(event.wrong(&"missing `header.packet_number`"));
     }
     Ok(())
 }

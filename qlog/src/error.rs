@@ -55,10 +55,10 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Error::Empty => write!(f, "it is empty; expected a JSON-SEQ qlog"),
+            Error::Empty => write!(f, "empty trace; expected a JSON-SEQ qlog"),
             Error::NotSequence => write!(
                 f,
-                "it does not begin like a JSON-SEQ qlog, with the byte 0x1e and a header"
+                "not a JSON-SEQ qlog; expected the byte 0x1e and a header"
             ),
             Error::Header(reason) => write!(f, "record 1, the header: {reason}"),
             Error::Corrupt {
@@ -68,7 +68,7 @@ impl fmt::Display for Error {
             } => write!(f, "record {record}, at byte {offset}: {reason}"),
             Error::TooLong { record, offset } => write!(
                 f,
-                "record {record}, at byte {offset}, is longer than {} bytes",
+                "record {record}, at byte {offset}: record too long; expected at most {} bytes",
                 crate::LONGEST_RECORD
             ),
             Error::Read { after, .. } => write!(f, "cannot be read after record {after}"),

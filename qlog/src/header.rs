@@ -36,8 +36,7 @@ impl Header {
             (None, Some(schema)) if schema.starts_with(SEQUENTIAL) => {}
             (None, Some(schema)) => return Err(unknown("file_schema", schema, SEQUENTIAL)),
             (None, None) => {
-                let reason =
-                    "it has neither `file_schema`, as quiche writes it, nor `qlog_version`";
+                let reason = "missing `file_schema` or `qlog_version`";
                 return Err(Error::Header(reason.to_owned()));
             }
         }
@@ -50,7 +49,7 @@ impl Header {
             ));
         }
         if !header.fields.get("trace").is_some_and(Value::is_object) {
-            return Err(Error::Header("it has no `trace`".to_owned()));
+            return Err(Error::Header("missing `trace`".to_owned()));
         }
         Ok(header)
     }
@@ -111,5 +110,7 @@ impl Header {
 }
 
 fn unknown(field: &str, value: &str, expected: &str) -> Error {
-    Error::Header(format!("`{field}` is `{value}`; expected `{expected}`"))
+    Error::Header(format!(
+        "`{field}`: unknown value (got `{value}`); expected `{expected}`"
+    ))
 }

@@ -12,7 +12,7 @@ use crate::{End, Error, Event, Fields, Kind, Packet, Trace};
 /// oldest streams, are forgotten first.
 const MOST_STREAMS: usize = 1 << 14;
 
-/// A trace in figures.
+/// Statistics of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
     /// The title of the trace.

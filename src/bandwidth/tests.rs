@@ -25,7 +25,7 @@ fn a_sample_is_bytes_over_time() {
 #[test]
 fn smoothing_follows_equation_4_4() {
     let first = Smoothing::new(0.9).next(sample(1_000, 10));
-    // The first stands alone: 1000 / 0.01.
+    // The first sample is the estimate: 1000 / 0.01.
     close(first.rate(), 100_000.0);
     let second = first.next(sample(2_000, 10));
     // 0.1 x 200 000 + 0.9 x 100 000
@@ -124,7 +124,7 @@ fn the_window_is_rate_times_min_rtt() {
 #[test]
 fn a_sample_may_have_to_span_some_time() {
     let mut estimator = AckRate::new(LowPass::new(ms(500))).with_min_interval(ms(10));
-    // Bunches of ten ACKs 0.1 ms apart, every 20 ms: 10 kB in 20 ms.
+    // Aggregates of ten ACKs 0.1 ms apart, every 20 ms: 10 kB in 20 ms.
     for bunch in 0..100 {
         for ack in 0..10 {
             let now = ms(20 * bunch) + ms(1) * ack / 10;
@@ -145,7 +145,7 @@ fn within_a_bunch_there_is_no_new_sample() {
         estimator.on_ack(ms(10) + ms(1) * ack / 10, 1_000);
         close(estimator.rate(), 100_000.0);
     }
-    // They belong to the 10 ms that end with the next bunch.
+    // They belong to the 10 ms that end with the next aggregate.
     estimator.on_ack(ms(20), 1_000);
     close(estimator.sample(), 1_000_000.0);
 }

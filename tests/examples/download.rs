@@ -102,7 +102,7 @@ fn a_file_that_shrinks_under_way_is_not_passed_off_as_whole() {
         .unwrap();
     server.wait_for_first_bytes();
     server.put("shrinking", vec![7; 1000]);
-    assert_fails(&output(client), 1, "gave it up");
+    assert_fails(&output(client), 1, "reset by the server");
     assert!(names(&server.path("out")).is_empty());
 }
 

@@ -76,7 +76,7 @@ fn a_server_that_is_killed_fails_the_download() {
     let client = server.client(&args).spawn().unwrap();
     server.wait_for_first_bytes();
     server.child.kill().unwrap();
-    assert_fails(&output(client), 1, "went silent");
+    assert_fails(&output(client), 1, "idle timeout");
     assert!(
         names(&server.path("out")).is_empty(),
         "half a file was left"

@@ -24,7 +24,7 @@ pub(crate) trait Exchange {
 pub(crate) fn run(case: &Case, settings: &Settings, urls: &str) -> Result<()> {
     let urls = urls.split_whitespace().map(|url| {
         let parsed = Url::parse(url);
-        parsed.with_context(|| format!("`{url}` in REQUESTS is no URL"))
+        parsed.with_context(|| format!("REQUESTS: not a URL (got {url:?})"))
     });
     let urls: Vec<Url> = urls.collect::<Result<_>>()?;
     let mut config = settings.config(case, Role::Client)?;
@@ -72,8 +72,8 @@ impl Client {
         session: Option<&[u8]>,
     ) -> Result<Client> {
         let addresses = url.socket_addrs(|| Some(443));
-        let addresses = addresses.with_context(|| format!("cannot find the server of {url}"))?;
-        let peer = *addresses.first().context("a server without address")?;
+        let addresses = addresses.with_context(|| format!("{url}: unknown host"))?;
+        let peer = *addresses.first().context("URL: host without an address")?;
         let any = match peer {
             SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
             SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),

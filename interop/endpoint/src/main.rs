@@ -49,11 +49,11 @@ fn run() -> Result<ExitCode> {
     let role = match setting("ROLE")?.as_deref() {
         Some("client") => Role::Client,
         Some("server") => Role::Server,
-        other => bail!("ROLE is {other:?}, expected client or server"),
+        other => bail!("ROLE: unknown role (got {other:?}); expected client or server"),
     };
-    let name = setting("TESTCASE")?.context("TESTCASE is not set")?;
+    let name = setting("TESTCASE")?.context("TESTCASE: missing")?;
     let Some(case) = Case::named(&name, role) else {
-        eprintln!("petra-endpoint: the test case {name} is not supported as {role}");
+        eprintln!("petra-endpoint: TESTCASE: unsupported as {role} (got {name})");
         return Ok(ExitCode::from(UNSUPPORTED));
     };
     let settings = config::Settings {
@@ -63,7 +63,7 @@ fn run() -> Result<ExitCode> {
     };
     match role {
         Role::Client => {
-            let urls = setting("REQUESTS")?.context("REQUESTS is not set")?;
+            let urls = setting("REQUESTS")?.context("REQUESTS: missing")?;
             client::run(&case, &settings, &urls)?;
         }
         Role::Server => server::run(&case, &settings)?,
@@ -71,7 +71,7 @@ fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A variable of the environment; empty is the same as not set.
+/// Returns a variable of the environment. An empty variable counts as missing.
 fn setting(name: &str) -> Result<Option<String>> {
     match var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),

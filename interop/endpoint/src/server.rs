@@ -21,7 +21,7 @@ const PORT: u16 = 443;
 
 /// Responses of a server on one connection: requests arrive, files are sent.
 pub(crate) trait Service {
-    /// Takes what came, and sends what there is room for.
+    /// Handles received data, and sends as much as the connection permits.
     fn advance(&mut self, quic: &mut Connection) -> Result<()>;
 }
 

@@ -40,7 +40,7 @@ use mischief::{Mischief, Options};
 use tally::Tally;
 use translation::Translation;
 
-/// Carries packets between two TUN devices that it makes, over a link.
+/// Creates two TUN devices and carries packets between them over a link.
 #[derive(Parser)]
 struct Args {
     /// Name of the client's TUN device
@@ -175,7 +175,7 @@ impl Link {
         })
     }
 
-    /// Sleeps until there is something to do, and does it.
+    /// Sleeps until the next event and handles it.
     fn step(&mut self) -> Result<()> {
         let due = self.ways.iter().filter_map(Way::due).min();
         let now = self.now();
@@ -257,7 +257,7 @@ impl Way {
         Ok(())
     }
 
-    /// Lets time pass, and hands what arrives to `deliver`.
+    /// Advances the time and passes arriving packets to `deliver`.
     fn advance(
         &mut self,
         now: Nanos,

@@ -19,20 +19,20 @@ const CORRUPTIBLE: usize = 50;
 #[command(next_help_heading = "The interop runner's scenarios")]
 #[group(id = "mischief")]
 pub(crate) struct Options {
-    /// Drop this many percent of the datagrams
+    /// Percentage of datagrams to drop
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     drop: u32,
 
-    /// Change a byte in this many percent of the datagrams
+    /// Percentage of datagrams in which to change a byte
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     corrupt: u32,
 
-    /// At most this many datagrams one after the other
+    /// Maximum number of consecutive datagrams to drop or change
     #[arg(long, value_name = "DATAGRAMS", default_value_t = 3)]
     in_a_row: u32,
 
-    /// Swallow everything for a while, `5s+2s`: from 5 s on for 2 s. The time begins
-    /// with the first datagram of the direction
+    /// Drop everything for a time, `5s+2s`: from 5 s on for 2 s, counted from the first
+    /// datagram of the direction
     #[arg(long, value_name = "TIME+TIME")]
     blackhole: Option<Blackhole>,
 
@@ -41,7 +41,7 @@ pub(crate) struct Options {
     drop_to_server: Vec<u64>,
 }
 
-/// From when on nothing passes, and for how long.
+/// Start and length of a black hole.
 #[derive(Clone, Copy, Debug)]
 struct Blackhole {
     from: Duration,
@@ -62,7 +62,7 @@ impl FromStr for Blackhole {
     }
 }
 
-/// The mischief of one direction.
+/// The impairments of one direction.
 pub(crate) struct Mischief {
     options: Options,
     random: Pcg64,

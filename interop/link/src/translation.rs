@@ -21,16 +21,15 @@ const DESTINATION: usize = 16;
 #[command(next_help_heading = "The interop runner's scenarios")]
 #[group(id = "translation")]
 pub(crate) struct Options {
-    /// Give the client another port, for the first time this long after its first
-    /// datagram
+    /// Rebind the client's port, for the first time this long after its first datagram
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     rebind: Option<Duration>,
 
-    /// And again each time that this has passed
+    /// Interval of further rebindings
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
     rebind_every: Duration,
 
-    /// And another address
+    /// Rebind the address as well
     #[arg(long)]
     rebind_address: bool,
 }
@@ -60,7 +59,7 @@ impl Translation {
         }
     }
 
-    /// Translates a packet; false when there is nobody it could be for.
+    /// Translates a packet. Returns false for a packet without a destination.
     pub(crate) fn translate(&mut self, now: Nanos, to_server: bool, packet: &mut [u8]) -> bool {
         let (Some(first), Some(at)) = (self.options.rebind, udp(packet)) else {
             return true;

@@ -1,4 +1,4 @@
-//! One download in neqo's simulator, for `run` beside this.
+//! One download in neqo's simulator, for the script `run` of this folder.
 //!
 //! It is an example of neqo's crate `test-fixture`: copied to `test-fixture/examples` of a
 //! checkout of neqo, `cargo build --release -p test-fixture --example neqo` builds it, with

@@ -1,4 +1,4 @@
-//! A hash of what a program does, as far as its sources tell.
+//! A hash of a program's behaviour, as far as its sources determine it.
 //!
 //! The laboratory keeps the results of runs under a key that holds this hash, so that results of
 //! other sources are not taken for those of these. Words change nothing that a run measures: the

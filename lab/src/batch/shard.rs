@@ -4,7 +4,7 @@ use std::env;
 use std::fmt;
 use std::str::FromStr;
 
-/// One of so many equal parts.
+/// One of several equal parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Index of the shard, from 1.

@@ -1,4 +1,4 @@
-//! Does what there is to do.
+//! Executes the runs of an agenda.
 
 use std::collections::BTreeMap;
 use std::fmt;

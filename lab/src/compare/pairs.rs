@@ -46,7 +46,7 @@ pub(super) enum Finding {
     Same,
     /// Nothing that chance does not explain.
     Alike,
-    /// A single value on one side: nobody can tell.
+    /// A single value on one side: no interval, no decision.
     Unknown,
     /// B is larger.
     More,

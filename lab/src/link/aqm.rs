@@ -34,7 +34,7 @@ pub enum Aqm {
 /// CoDel's parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CoDel {
-    /// The wait that may stand.
+    /// The accepted sojourn time.
     pub target: Duration,
     /// For so long a longer wait is a burst's.
     pub interval: Duration,

@@ -81,7 +81,7 @@ fn step_rate(text: &str) -> Result<u64, String> {
 }
 
 documented! {
-    /// The bottleneck stands for a while; packets wait.
+    /// The bottleneck carries nothing for a time; packets wait.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Outage {

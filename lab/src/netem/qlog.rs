@@ -9,7 +9,7 @@ use petra_qlog::stats::Stats;
 use petra_qlog::QVIS_SUFFIX;
 use serde::Serialize;
 
-/// The sending side of a connection, in figures.
+/// Statistics of the sending side of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Transport {
     /// QUIC packets of all kinds.

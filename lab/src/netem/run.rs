@@ -15,7 +15,7 @@ use super::pair::Pair;
 use super::queue::{Meter, Waiting};
 use super::Job;
 
-/// The part of a run's folder for what host and sandbox tell each other.
+/// The part of a run's folder for the exchange between host and sandbox.
 pub(super) const EXCHANGE: &str = "sandbox";
 /// The job that the sandbox is given, in [`EXCHANGE`].
 pub(super) const JOB: &str = "job.json";

@@ -104,7 +104,7 @@ fn time(duration: Duration) -> String {
     format!("{}ms", duration.as_nanos() as f64 / 1e6)
 }
 
-/// As many digits as tell apart what netem can: 2^32 steps.
+/// Digits that distinguish netem's values: 2^32 steps.
 fn percent(share: f64) -> String {
     let digits = format!("{:.8}", 100.0 * share);
     format!("{}%", digits.trim_end_matches('0').trim_end_matches('.'))

@@ -1,4 +1,4 @@
-//! A plan on its way from a tree to what there is to run.
+//! A plan between its tree and its runs.
 
 use std::path::PathBuf;
 

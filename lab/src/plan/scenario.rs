@@ -35,7 +35,7 @@ pub(super) struct Lowered {
     pub(super) controllers: Vec<String>,
 }
 
-/// The most flows that one `[[flow]]` may stand for.
+/// The most flows of one `[[flow]]`.
 const MOST: i64 = 10_000;
 
 impl Controllers {

@@ -61,7 +61,7 @@ impl<B: DrawingBackend> Canvas<B>
 where
     B::ErrorType: 'static,
 {
-    /// A surface of so many pixels a point.
+    /// A surface with this many pixels per point.
     pub(super) fn new(backend: B, scale: f64, bitmap: bool) -> Self {
         Canvas {
             area: backend.into_drawing_area(),

@@ -22,7 +22,7 @@ const FINE: f64 = 4.0;
 const DENSITY: f64 = 2.0;
 const SMOOTH: usize = 2;
 
-/// Around a figure that stands alone, in points.
+/// Margin of a single figure, in points.
 const MARGIN: usize = 12;
 
 /// The figure as an element of a page: with no size of its own and no colour
@@ -132,7 +132,7 @@ fn about(figure: &Figure) -> String {
     format!("{} Made by: {}", figure.caption, figure.command)
 }
 
-/// The size at so many pixels a point: a multiple of [`SMOOTH`].
+/// The size at this many pixels per point: a multiple of [`SMOOTH`].
 fn pixels(figure: &Figure, scale: f64) -> (usize, usize) {
     let height = match &figure.chart {
         Chart::Rows(rows) => rows::Layout::new(rows, WIDTH).height(),

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use flate2::bufread::MultiGzDecoder;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// The path that stands for the standard input.
+/// The path that selects the standard input.
 pub(super) const STANDARD_INPUT: &str = "-";
 
 const GZIP: &[u8] = &[0x1f, 0x8b];

@@ -1,4 +1,4 @@
-//! `petra-lab qlog`: traces for qvis, checked, in figures and drawn.
+//! `petra-lab qlog`: traces for qvis, checks, statistics and figures.
 //!
 //! ```text
 //!  file, .gz, .zst or standard input ──▶ input ──▶ petra_qlog ──▶ output

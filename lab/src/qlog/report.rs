@@ -21,7 +21,7 @@ pub(super) fn warn_of_end(path: &Path, end: End) {
 /// Files written for qvis.
 pub(super) struct Written<'a> {
     pub(super) summary: &'a Summary,
-    /// Packets within so many milliseconds are one.
+    /// Interval in milliseconds whose packets were merged.
     pub(super) width_ms: f64,
 }
 
@@ -80,7 +80,7 @@ impl fmt::Display for Checked<'_> {
     }
 }
 
-/// A trace in figures.
+/// Statistics of a trace.
 pub(super) struct Figures<'a>(pub(super) &'a Stats);
 
 impl fmt::Display for Figures<'_> {

@@ -160,7 +160,7 @@ fn scale(metric: &str) -> Scale {
     }
 }
 
-/// A bar for each controller, with its name beside it.
+/// A bar for each controller, with its name next to it.
 fn single(draft: &Draft, metric: &str, table: &Table, line: &Line) -> Rows {
     let groups = table.controllers.iter().zip(&line.cells);
     let groups = groups.map(|(name, cell)| Group {

@@ -10,7 +10,7 @@ use crate::results::{metric, Results, Row};
 /// Fewer values have no distribution to speak of.
 const FEWEST: usize = 5;
 
-/// More controllers than this cannot be told apart.
+/// Most controllers whose colours are distinguishable.
 const MOST: usize = 12;
 
 /// The distribution of a plan's first metric over all runs of a controller,

@@ -17,7 +17,7 @@ use crate::results::{labels, Results, Row};
 const SCENES: usize = 12;
 const FLOWS: usize = 12;
 
-/// Into so many parts a run's goodput is divided.
+/// Number of parts of a run's time, for its goodput.
 const PARTS: usize = 60;
 
 /// Flows to see beside each other: those of one run, or, where runs have one

@@ -29,7 +29,7 @@ pub(super) struct Section {
     pub(super) failures: usize,
 }
 
-/// A metric with its table and what there is to see of it.
+/// A metric with its table and its figures.
 pub(super) struct Shown {
     pub(super) metric: String,
     pub(super) table: Table,

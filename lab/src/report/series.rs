@@ -6,7 +6,7 @@ use anyhow::{ensure, Context, Result};
 
 use crate::plot::thinned;
 
-/// Into so many parts a flow's time is divided, each with a few points.
+/// Number of parts of a flow's time, each with a few points.
 const PARTS: usize = 150;
 
 /// A flow over time. All columns have the same length; a `None` is where there

@@ -83,7 +83,7 @@ impl Sight<'_> {
     }
 }
 
-/// Every so many of a distribution's points: it rises all the same.
+/// Every n-th of a distribution's points: it rises all the same.
 fn thin(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     const MOST: usize = 400;
     let every = points.len().div_ceil(MOST).max(1);

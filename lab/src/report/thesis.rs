@@ -114,7 +114,7 @@ impl Thesis {
     }
 }
 
-/// The labels of a line beside the case.
+/// The labels of a line, apart from the case.
 fn reading(line: &Line) -> String {
     let others = line.labels.iter().filter(|(axis, _)| axis != "case");
     let others: Vec<&str> = others.map(|(_, label)| label.as_str()).collect();

@@ -164,7 +164,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Both sides, with so many digits after the point.
+    /// Both sides, with this many digits after the point.
     pub(crate) fn sides(&self, digits: usize) -> String {
         let side = |side: Option<f64>| match side {
             Some(mean) => format!("{mean:.digits$}"),

@@ -72,7 +72,7 @@ impl ResultSet {
 }
 
 impl Results {
-    /// Reads the results whose manifest is at `path`; the rows are beside it.
+    /// Reads the results whose manifest is at `path`, with the rows in its folder.
     ///
     /// # Errors
     ///

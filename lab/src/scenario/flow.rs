@@ -53,7 +53,7 @@ pub enum Traffic {
     /// One body without end.
     #[default]
     Bulk,
-    /// One body of so many bytes.
+    /// One body of this many bytes.
     Size(u64),
     /// Several bodies of one size.
     Bodies {

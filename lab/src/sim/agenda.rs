@@ -34,7 +34,7 @@ struct Lane<E> {
 }
 
 impl<E> Agenda<E> {
-    /// An agenda without events, with so many lanes.
+    /// Makes an event queue without events, with this many lanes.
     pub(super) fn new(lanes: usize) -> Self {
         let lane = || Lane {
             started: false,

@@ -114,7 +114,7 @@ impl Download {
         Ok(())
     }
 
-    /// Reads what there is of a body.
+    /// Reads the available part of a body.
     fn read(&mut self, conn: &mut Connection, http: &mut h3::Connection, stream: u64) {
         loop {
             let room = &mut *self.scratch;
@@ -228,7 +228,7 @@ impl Download {
     }
 }
 
-/// Asks for a body of so many bytes, or one without end; returns its stream.
+/// Requests a body of this many bytes, or an endless one; returns its stream.
 fn ask(conn: &mut Connection, http: &mut h3::Connection, size: Option<u64>) -> h3::Result<u64> {
     let path = match size {
         Some(size) => format!("/bytes/{size}"),

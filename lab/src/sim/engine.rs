@@ -67,7 +67,7 @@ struct Engine<'a> {
     world: World<'a>,
     supply: Supply,
     flows: Vec<RunningFlow<'a>>,
-    /// Of each flow, if it is told of its links.
+    /// For each flow, the guide of its oracle, if it has one.
     watches: Vec<Option<Watch>>,
 }
 
@@ -185,7 +185,7 @@ impl<'a> Engine<'a> {
         self.schedule_crossing(index);
     }
 
-    /// Notes the links for each flow that is told of them, and comes again.
+    /// Samples the links for each flow with an oracle, and schedules the next sample.
     fn look(&mut self) {
         let mut watches = self.watches.iter_mut().flatten().peekable();
         if watches.peek().is_some() {

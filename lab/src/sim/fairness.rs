@@ -2,7 +2,7 @@
 
 use super::metrics::FlowReport;
 
-/// The goodputs are taken over so many seconds.
+/// Seconds over which goodputs are taken.
 const WINDOW: f64 = 2.0;
 
 /// A goodput this close to the fair share is fair.

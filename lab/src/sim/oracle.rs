@@ -65,7 +65,7 @@ pub(crate) fn is_oracle(cc: &str) -> bool {
 ///
 /// # Errors
 ///
-/// A flow or cross traffic on a link that an oracle is told of.
+/// A flow or cross traffic on a link that an oracle observes.
 pub(crate) fn check(scenario: &Scenario) -> Result<()> {
     let links = |flow: &Flow| flow.hops.unwrap_or((0, scenario.path.len() - 1));
     for (index, flow) in scenario.flows.iter().enumerate() {
@@ -163,7 +163,7 @@ struct Sender {
     window: u64,
 }
 
-/// The queue as it is expected: as told, and with what was sent since.
+/// The expected queue: the known state, and the packets sent since.
 #[derive(Default)]
 struct Expected {
     /// Time of the state from which the answer follows.
@@ -176,7 +176,7 @@ struct Expected {
 }
 
 impl Expected {
-    /// Begins anew where another state is told.
+    /// Restarts from a new state.
     fn follow(&mut self, told: &Told) {
         if self.then.replace(told.then) == Some(told.then) {
             return;
@@ -260,7 +260,7 @@ impl Controller for Sender {
         self.update();
     }
 
-    /// A loss says nothing that it is not told.
+    /// A loss has no information for an oracle.
     fn on_loss(&mut self, loss: &Loss) {
         self.in_flight = loss.bytes_in_flight;
         self.update();

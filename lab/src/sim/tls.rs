@@ -34,7 +34,7 @@ const HORIZON: Duration = Duration::from_millis(10);
 /// Milliseconds without a packet after which a connection is given up.
 const IDLE_TIMEOUT: u64 = 30_000;
 
-/// The configuration of a flow's server. An oracle is told by `guide`.
+/// The configuration of a flow's server. `guide` informs an oracle.
 pub(super) fn server(
     scenario: &Scenario,
     flow: &Flow,

@@ -38,7 +38,7 @@ impl Address {
         Address { side, ..self }
     }
 
-    /// The address that quiche is told.
+    /// The address that quiche sees.
     pub(super) fn socket(self) -> SocketAddr {
         let host = match self.side {
             Side::Client => Ipv4Addr::new(10, 0, 0, 1),
@@ -57,7 +57,7 @@ pub(super) enum Event {
     Stop(u32),
     /// Every flow is sampled.
     Sample,
-    /// The links are noted for those that are told of them.
+    /// The links are sampled for oracles.
     Look,
     /// A packet enters a link that comes from another.
     Pass(Hop, Cargo),

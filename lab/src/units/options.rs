@@ -16,7 +16,7 @@ impl<'a> Options<'a> {
     ///
     /// # Errors
     ///
-    /// What is not of this form, or a key that stands twice.
+    /// Text that is not of this form, or a duplicate key.
     pub fn new(of: &'a str, text: &'a str) -> Result<Self, String> {
         let mut left = Vec::<(&str, &str)>::new();
         for option in text.split(',').filter(|_| !text.trim().is_empty()) {

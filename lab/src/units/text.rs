@@ -56,7 +56,7 @@ impl Form for Time {
     }
 }
 
-/// A share of a whole, 0 to 1; a number may stand for itself.
+/// A share of a whole, 0 to 1; a plain number is accepted.
 pub enum Share {}
 
 impl Form for Share {

@@ -66,7 +66,7 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) ->
 }
 
 /// The time in nanoseconds at `ticks`, and what is known after that. `kernel`
-/// tells what the kernel's clock shows.
+/// shows the time of the kernel's clock.
 fn tell(clock: Option<Clock>, ticks: u64, kernel: impl FnOnce() -> u64) -> (u64, Clock) {
     let counted = clock.and_then(|clock| clock.count(ticks));
     let told = clock.map_or(0, |clock| clock.told);

@@ -38,7 +38,7 @@ impl Size {
 pub struct Fit {
     /// Summary of the conversion.
     pub summary: Summary,
-    /// Packets within so many milliseconds have become one; 0 when each stays.
+    /// Interval in milliseconds whose packets were merged into one; 0 without merging.
     pub width_ms: f64,
 }
 

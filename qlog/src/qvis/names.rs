@@ -1,6 +1,6 @@
 //! Events' names in qlog 0.3.
 
-/// The beginning of an event's name, and what stands there for qvis.
+/// Prefix of an event's name, and the prefix for qvis.
 pub(super) struct Name {
     pub(super) length: usize,
     pub(super) instead: &'static str,

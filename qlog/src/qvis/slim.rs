@@ -36,7 +36,7 @@ const WINDOW: usize = 0;
 /// The state of trimming.
 #[derive(Default)]
 pub(super) struct Slim {
-    /// Packets of so many milliseconds become one; each stays where it is 0.
+    /// Interval in milliseconds whose packets are merged into one; 0 merges none.
     width: f64,
     /// The packets that are lost and therefore stay, as far as they are known.
     lost: HashSet<(Space, u64)>,
@@ -83,7 +83,7 @@ const SENT: usize = 0;
 const EVENTS: [&str; 2] = ["transport:packet_sent", "transport:packet_received"];
 
 impl Slim {
-    /// Packets of so many milliseconds become one, but for those that are lost.
+    /// Sets the interval in milliseconds whose packets are merged, except lost ones.
     pub(super) fn of_width(width_ms: f64, lost: HashSet<(Space, u64)>) -> Self {
         Slim {
             width: width_ms,
@@ -280,7 +280,7 @@ impl Slim {
         );
     }
 
-    /// Writes what waits among the first so many of what is drawn.
+    /// Writes the pending values among the first `count` metrics that qvis draws.
     fn write_metrics(&mut self, first: usize, counts: Option<&str>, out: &mut Vec<u8>) {
         let latest = &mut self.latest[..first];
         let mut fields: Vec<_> = latest

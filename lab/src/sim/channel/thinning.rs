@@ -11,7 +11,7 @@ const PAUSE: Nanos = 100_000_000;
 /// A box in operation.
 #[derive(Debug)]
 pub(super) struct Thinning {
-    /// Of so many small packets one passes.
+    /// Number of small packets of which one passes.
     every: u32,
     /// Those that have not passed since the last that has.
     taken: u32,
