@@ -10,7 +10,7 @@ mod options;
 mod parts;
 mod queue;
 mod schedule;
-mod set;
+mod setting;
 mod text;
 
 use std::path::PathBuf;
@@ -27,96 +27,110 @@ pub use parts::{Aggregate, GilbertElliott, Handover, LossEvery, Lte, Policer};
 pub use queue::Queue;
 pub use schedule::{Outage, Step};
 
+pub(crate) use options::option_name;
+
+use crate::documented::documented;
 use crate::units::{Maybe, Rate, Share, Text, Time};
 
-/// One direction of a link. Packets pass what it has in this order:
-///
-/// ```text
-///  decimate ── aggregate ── policer ── queue ── rate ── losses ── delay ── grid ── handover
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Direction {
-    /// Bits per second of the bottleneck, counted over IP packets. `None`: as
-    /// fast as the machine.
-    #[serde(with = "Maybe::<Rate>")]
-    pub rate: Option<u64>,
-    /// Later values of rate, delay, jitter, loss and queue, in the order of
-    /// time.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
-    /// Times when the bottleneck stands, in order; packets wait.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub outages: Vec<Outage>,
-    /// Steps and outages start over after this time, and the direction is then
-    /// as it was at the beginning.
-    #[serde(with = "Maybe::<Time>", skip_serializing_if = "Option::is_none")]
-    pub repeat: Option<Duration>,
-    /// Instead of a rate: the packet-delivery opportunities of a file of
-    /// mahimahi's, one line each with its millisecond, for up to 1504 bytes
-    /// of what waits; over and over again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<PathBuf>,
-    /// Instead of a rate: what an LTE cell does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lte: Option<Lte>,
-    /// What drops ahead of the queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub policer: Option<Policer>,
-    /// The most that waits for the bottleneck.
-    pub queue: Queue,
-    /// How the queue is managed.
-    #[serde(skip_serializing_if = "is_default")]
-    pub aqm: Aqm,
-    /// One-way propagation delay.
-    #[serde(with = "Text::<Time>")]
-    pub delay: Duration,
-    /// Standard deviation of the delay; zero for a constant one.
-    #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
-    pub jitter: Duration,
-    /// The distribution of the delay.
-    #[serde(skip_serializing_if = "is_default")]
-    pub jitter_distribution: Distribution,
-    /// Packets that leave the bottleneck within the same such time have the
-    /// same jitter, as those that go over the air together. Zero: each has its
-    /// own.
-    #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
-    pub jitter_hold: Duration,
-    /// Whether packets may overtake each other by jitter; otherwise one with a
-    /// short delay waits for those before it.
-    #[serde(skip_serializing_if = "is_default")]
-    pub jitter_reorders: bool,
-    /// Probability that a packet is lost, 0 to 1.
-    #[serde(with = "Text::<Share>", skip_serializing_if = "is_default")]
-    pub loss: f64,
-    /// Mean length of a run of losses, in packets, at least 1 (Gilbert's
-    /// model). `None`: each packet is lost or not by itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss_run: Option<f64>,
-    /// Instead of `loss`: losses in two states.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub burst: Option<GilbertElliott>,
-    /// Beside those, a burst of losses every so many packets.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss_every: Option<LossEvery>,
-    /// Probability that a packet overtakes the delay line, 0 to 1.
-    #[serde(with = "Text::<Share>", skip_serializing_if = "is_default")]
-    pub reorder: f64,
-    /// Packets arrive only at multiples of this time, all together, as behind
-    /// a medium with a schedule. Zero: each when it is there.
-    #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
-    pub grid: Duration,
-    /// Packets that go together.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aggregate: Option<Aggregate>,
-    /// Of packets as small as an ACK, less than [`SMALL`] bytes, and without a
-    /// long header, only every n-th passes, at least 1, and one that comes
-    /// 100 ms after the last: what boxes do that thin ACKs out.
-    #[serde(skip_serializing_if = "is_one")]
-    pub decimate: u32,
-    /// Changes of the path.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub handover: Option<Handover>,
+documented! {
+    /// One direction of a link. Packets pass what it has in this order:
+    ///
+    /// ```text
+    ///  decimate ── aggregate ── policer ── queue ── rate ── losses ── delay ── grid ── handover
+    /// ```
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    pub struct Direction {
+        /// Bits per second of the bottleneck, counted over IP packets; `none` is as fast as the
+        /// machine.
+        #[serde(with = "Maybe::<Rate>")]
+        pub rate: Option<u64>,
+        /// Later values of one or more of rate, delay, jitter, loss and queue, in the order of
+        /// time: `20s=2mbit` or `at=20s,delay=30ms,loss=1%`. A packet in transmission goes on at
+        /// the new rate.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub steps: Vec<Step>,
+        /// Times when the bottleneck stands and packets wait, in order: `10s+500ms`.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub outages: Vec<Outage>,
+        /// Steps and outages start over after this time, and the direction is then as it was at the
+        /// beginning.
+        #[serde(with = "Maybe::<Time>", skip_serializing_if = "Option::is_none")]
+        pub repeat: Option<Duration>,
+        /// Instead of a rate: the packet-delivery opportunities of a file of mahimahi's, one line
+        /// each with its millisecond, for up to 1504 bytes of what waits; over and over again.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub trace: Option<PathBuf>,
+        /// Instead of a rate: what an LTE cell does,
+        /// `mean=10mbit,deviation=0.5,coherence=100ms,block_errors=10%`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub lte: Option<Lte>,
+        /// A token bucket ahead of the queue, `rate=10mbit,burst=30kB`: what finds no tokens is
+        /// dropped, and nothing waits.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub policer: Option<Policer>,
+        /// The most that waits for the bottleneck, in bandwidth-delay products, bytes or time. A
+        /// BDP is the rate times the delays of the whole path, and never less than 15 kB.
+        pub queue: Queue,
+        /// How the queue is managed: `drop-tail`, `codel` (RFC 8289), `fq_codel` (RFC 8290) or
+        /// `red` (Floyd and Jacobson 1993, RFC 2309), with options as in
+        /// `codel:target=5ms,interval=100ms`.
+        #[serde(skip_serializing_if = "is_default")]
+        pub aqm: Aqm,
+        /// One-way propagation delay.
+        #[serde(with = "Text::<Time>")]
+        pub delay: Duration,
+        /// Standard deviation of the delay; 0 for a constant one.
+        #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
+        pub jitter: Duration,
+        /// The distribution of the delay, by netem's names: `normal`, `uniform`, `pareto` (shape 3)
+        /// or `paretonormal` (3 parts to 1).
+        #[serde(skip_serializing_if = "is_default")]
+        pub jitter_distribution: Distribution,
+        /// Packets that leave the bottleneck within the same such time have the same jitter, as
+        /// those that go over the air together; 0: each has its own.
+        #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
+        pub jitter_hold: Duration,
+        /// Whether packets may overtake each other by jitter; otherwise one with a short delay
+        /// waits for those before it.
+        #[serde(skip_serializing_if = "is_default")]
+        pub jitter_reorders: bool,
+        /// Probability that a packet is lost behind the bottleneck.
+        #[serde(with = "Text::<Share>", skip_serializing_if = "is_default")]
+        pub loss: f64,
+        /// Mean length of a run of losses in packets, at least 1 (Gilbert's model); without it each
+        /// packet is lost or not by itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub loss_run: Option<f64>,
+        /// Instead of `loss`: losses in two states (Gilbert and Elliott),
+        /// `to_bad=1%,to_good=25%,loss_good=0%,loss_bad=50%`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub burst: Option<GilbertElliott>,
+        /// Beside those, a burst of losses every so many packets: of `packets=500,burst=8` the last
+        /// 8 of every 500.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub loss_every: Option<LossEvery>,
+        /// Probability that a packet overtakes the delay and its jitter, not the grid or a
+        /// handover's gap. Takes a delay.
+        #[serde(with = "Text::<Share>", skip_serializing_if = "is_default")]
+        pub reorder: f64,
+        /// Packets arrive only at multiples of this time, all together, as behind a medium with a
+        /// schedule; 0: each when it is there.
+        #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
+        pub grid: Duration,
+        /// Packets that enter the queue together, `packets=16,at_most=10ms`: so many, or when the
+        /// first has waited so long.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub aggregate: Option<Aggregate>,
+        /// Of packets of less than 200 bytes without a long header only every n-th passes, at least
+        /// 1, and one that comes 100 ms after the last: what boxes do that thin ACKs out.
+        #[serde(skip_serializing_if = "is_one")]
+        pub decimate: u32,
+        /// Changes of the path, `every=10s,gap=50ms,delay=30ms`: at each nothing is delivered for
+        /// the gap, and the delay is the other one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub handover: Option<Handover>,
+    }
 }
 
 /// A packet of fewer bytes, IP header included, may be an ACK alone.
@@ -157,6 +171,18 @@ impl Link {
     pub fn check(&self) -> Result<()> {
         self.down.check().context("the way of the data")?;
         self.up.check().context("the way back")
+    }
+
+    /// Whether there can be such a link in a run of this length.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::check`].
+    pub(crate) fn check_within(&self, duration: Duration) -> Result<()> {
+        self.check()?;
+        let down = self.down.check_end(duration);
+        down.context("the way of the data")?;
+        self.up.check_end(duration).context("the way back")
     }
 }
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use petra_lab::{batch, compare, demo, hunt, netem, qlog, report, sim};
+use petra_lab::backend::Backend;
+use petra_lab::{batch, compare, hunt, netem, qlog, quick, reference, report};
 
 /// PETRA and its rivals on links, real and simulated.
 #[derive(Parser)]
@@ -16,9 +17,19 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Sim(sim::Sim),
-    Netem(netem::Netem),
-    Demo(demo::Demo),
+    /// Download over a simulated link, in virtual time: the same arguments give
+    /// the same figures every time.
+    ///
+    /// This is a plan that the command line writes, and `petra-lab run` in all else.
+    /// Each controller gets the link for itself, or with --share all get it together.
+    Sim(quick::Quick),
+    /// Download over a real link made of network namespaces and tc netem.
+    ///
+    /// As `petra-lab sim`, in real time: each run has a new network that is measured
+    /// first. Needs no root where the kernel lets users have namespaces, and runs in
+    /// user-mode Linux where the kernel has no netem.
+    Netem(quick::Quick),
+    Demo(quick::Demo),
     Check(batch::Check),
     Run(batch::Run),
     Merge(batch::Merge),
@@ -28,6 +39,7 @@ enum Command {
     Frontier(report::Frontier),
     Compare(compare::Compare),
     Qlog(qlog::Qlog),
+    Reference(reference::Reference),
     /// Within a sandbox: do its job.
     #[command(hide = true)]
     Inside {
@@ -44,8 +56,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Sim(sim) => sim.execute(),
-        Command::Netem(netem) => netem.execute(),
+        Command::Sim(quick) => quick.execute(Backend::Sim),
+        Command::Netem(quick) => quick.execute(Backend::Netem),
         Command::Demo(demo) => demo.execute(),
         Command::Check(check) => check.execute(),
         Command::Run(run) => run.execute(),
@@ -56,6 +68,7 @@ fn main() -> ExitCode {
         Command::Frontier(frontier) => frontier.execute(),
         Command::Compare(compare) => compare.execute(),
         Command::Qlog(qlog) => qlog.execute(),
+        Command::Reference(reference) => reference.execute(),
         Command::Inside { folder } => netem::inside(&folder),
         Command::Boot { folder, .. } => netem::boot(&folder).map(|never| match never {}),
     };

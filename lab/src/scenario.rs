@@ -11,48 +11,52 @@ use anyhow::{ensure, Context, Error, Result};
 use serde::{Deserialize, Serialize};
 
 pub use cross::{CrossTraffic, Way};
+pub(crate) use flow::Written as WrittenFlow;
 pub use flow::{Flow, Traffic, Web};
 pub use media::Media;
 
+use crate::documented::documented;
 use crate::link::Link;
 use crate::units::{Text, Time};
 
-/// One run: flows and other traffic over one or more links in a row.
-///
-/// ```text
-///  servers ── path[0] ── path[1] ── ... ── clients        the data: down
-///  servers ── path[0] ── path[1] ── ... ── clients        the ACKs: up
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scenario {
-    /// The bottlenecks, in the order in which the data passes them.
-    pub path: Vec<Link>,
-    /// The connections that share the path.
-    pub flows: Vec<Flow>,
-    /// What else is on the path.
-    #[serde(default)]
-    pub cross: Vec<CrossTraffic>,
-    /// When the run ends.
-    #[serde(with = "Text::<Time>", default = "defaults::duration")]
-    pub duration: Duration,
-    /// What all randomness of the run follows from.
-    #[serde(default = "defaults::seed")]
-    pub seed: u64,
-    /// The servers' `max_datagram_size`: bytes of UDP payload, at least 1200
-    /// (RFC 9000 14.1).
-    #[serde(default = "defaults::max_datagram_size")]
-    pub max_datagram_size: usize,
-    /// How the servers treat the pacer's advice.
-    #[serde(default)]
-    pub pacing: Pacing,
-    /// Time between two samples of a flow.
-    #[serde(with = "Text::<Time>", default = "defaults::sample_every")]
-    pub sample_every: Duration,
-    /// The folder that gets the qlogs of both ends of each flow; `None` writes
-    /// none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub qlog: Option<PathBuf>,
+documented! {
+    /// One run: flows and other traffic over one or more links in a row.
+    ///
+    /// ```text
+    ///  servers ── path[0] ── path[1] ── ... ── clients        the data: down
+    ///  servers ── path[0] ── path[1] ── ... ── clients        the ACKs: up
+    /// ```
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Scenario {
+        /// The bottlenecks, in the order in which the data passes them.
+        pub path: Vec<Link>,
+        /// The connections that share the path.
+        pub flows: Vec<Flow>,
+        /// What else is on the path.
+        #[serde(default)]
+        pub cross: Vec<CrossTraffic>,
+        /// When the run ends.
+        #[serde(with = "Text::<Time>", default = "defaults::duration")]
+        pub duration: Duration,
+        /// What all randomness of the run follows from.
+        #[serde(default = "defaults::seed")]
+        pub seed: u64,
+        /// The servers' `max_datagram_size`: bytes of UDP payload, at least 1200
+        /// (RFC 9000 14.1).
+        #[serde(default = "defaults::max_datagram_size")]
+        pub max_datagram_size: usize,
+        /// How the servers treat the pacer's advice.
+        #[serde(default)]
+        pub pacing: Pacing,
+        /// Time between two samples of a flow.
+        #[serde(with = "Text::<Time>", default = "defaults::sample_every")]
+        pub sample_every: Duration,
+        /// The folder that gets the qlogs of both ends of each flow; `None` writes
+        /// none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub qlog: Option<PathBuf>,
+    }
 }
 
 mod defaults {
@@ -140,8 +144,10 @@ impl Scenario {
         }
         for (index, link) in self.path.iter().enumerate() {
             let checked = match self.path.len() {
-                1 => link.check(),
-                _ => link.check().with_context(|| format!("link {index}")),
+                1 => link.check_within(self.duration),
+                _ => link
+                    .check_within(self.duration)
+                    .with_context(|| format!("link {index}")),
             };
             checked.map_err(|error| (Part::Link(index), error))?;
         }
@@ -210,7 +216,7 @@ pub enum Pacing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::Direction;
+    use crate::link::{Direction, Outage};
 
     fn read(text: &str) -> Result<Scenario, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
@@ -257,6 +263,15 @@ mod tests {
             (wrong(&|s| s.flows[0].stop = Some(Duration::ZERO)), "stops"),
             (wrong(&|s| s.flows[0].hops = Some((0, 1))), "hops"),
             (wrong(&|s| s.path[0].up.loss = 2.0), "way back"),
+            (
+                wrong(&|s| {
+                    s.path[0].down.outages = vec![Outage {
+                        at: s.duration,
+                        lasts: Duration::from_secs(1),
+                    }];
+                }),
+                "a time before 60s",
+            ),
         ] {
             assert!(error.contains(says), "{error}");
         }

@@ -25,6 +25,7 @@ const TIMES: &[Unit] = &[
     ("ms", 1e-3),
     ("s", 1.0),
     ("min", 60.0),
+    ("h", 3600.0),
 ];
 
 /// In `kB` and `KiB` as tc and IEC mean them; letters' case is ignored.
@@ -42,8 +43,9 @@ const SHARES: &[Unit] = &[("", 1.0), ("%", 0.01)];
 const NUMBERS: &[Unit] = &[("", 1.0)];
 
 const RATE: &str = "a rate, such as 10mbit, 2.5gbit or 400kbit (bits per second)";
-const TIME: &str = "a duration, such as 45ms, 60s, 250us or 2min";
-const SHARE: &str = "a share from 0 to 1, such as 0.5% or 0.005";
+const TIME: &str = "a duration, such as 45ms, 60s, 250us or 2min, up to a year";
+const SHARE: &str =
+    "a share from 0 to 100%, such as 0.5% or 0.005 (1 alone may be either 1% or 100%)";
 const SIZE: &str = "a size, such as 64kB, 200MB or 1500B";
 const QUEUE: &str = "a queue, such as 1bdp (bandwidth-delay products), 64kB, 3000B or 80ms";
 
@@ -68,14 +70,14 @@ pub fn parse_rate(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 ///
-/// A text that is no number with one of `ns`, `us`, `ms`, `s`, `min`, or more
+/// A text that is no number with one of `ns`, `us`, `ms`, `s`, `min`, `h`, or more
 /// than a year.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let seconds = quantity(text, TIMES, TIME)?;
     if seconds <= LONGEST {
         Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
     } else {
-        Err(expected(text, "a duration of at most a year"))
+        Err(expected(text, TIME))
     }
 }
 
@@ -83,10 +85,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 ///
-/// A text that is no number, with or without `%`, or outside of 0 to 1.
+/// A text that is no number, with or without `%`, or outside of 0 to 1; and `1`, which
+/// is all where 1 % may be meant.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     let share = quantity(text, SHARES, SHARE)?;
-    if share <= 1.0 {
+    if share < 1.0 || share == 1.0 && text.contains('%') {
         Ok(share)
     } else {
         Err(expected(text, SHARE))
@@ -206,6 +209,9 @@ fn whole(count: u64, units: &[(&str, u64)]) -> String {
 /// A non-negative number and its unit, in the base unit.
 fn quantity(text: &str, units: &[Unit], what: &str) -> Result<f64, String> {
     let text = text.trim();
+    if text.starts_with('-') {
+        return Err(format!("`{text}` is negative; expected {what}"));
+    }
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());

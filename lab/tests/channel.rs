@@ -265,11 +265,21 @@ fn of_small_packets_every_third_passes() {
 fn the_same_seed_is_the_same_link_on_every_machine() {
     let direction = Direction {
         rate: None,
-        lte: Some("mean=8mbit,deviation=0.5".parse().unwrap()),
+        lte: Some(Lte {
+            mean: 8_000_000,
+            deviation: 0.5,
+            coherence: Duration::from_millis(100),
+            block_errors: 0.1,
+        }),
         aqm: "red:min=5kB,max=30kB".parse().unwrap(),
         delay: Duration::from_millis(20),
         jitter: Duration::from_millis(2),
-        burst: Some("to_bad=1%,to_good=25%,loss_bad=50%".parse().unwrap()),
+        burst: Some(GilbertElliott {
+            to_bad: 0.01,
+            to_good: 0.25,
+            loss_good: 0.0,
+            loss_bad: 0.5,
+        }),
         ..wide()
     };
     let mut random = generator(5, 5);

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use petra_lab::results::ResultSet;
 use serde_json::Value;
 
 /// A link that a debug build on a busy machine can fill: 2 Mbit/s, 20 ms each
@@ -63,19 +64,21 @@ fn a_download_over_netem_leaves_whole_results() {
         stderr,
     } = petra_lab(&out, &transfer).output().unwrap();
     assert!(status.success(), "{}", text(&stderr));
-    assert!(text(&stdout).contains("reno"), "{}", text(&stdout));
+    let table = text(&stdout);
+    assert!(
+        table.contains("\n reno ") && table.contains("down: rate 2mbit"),
+        "{table}"
+    );
 
-    assert_eq!(names(folder.path()), ["results"]);
-    assert_eq!(names(&out), ["1-reno", "summary.json"]);
-    let logs = names(&out.join("1-reno"));
-    assert_eq!(logs, ["client", "client.log", "server", "server.log"]);
-    assert!(names(&out.join("1-reno/client"))[0].ends_with(".sqlog"));
-
-    let json = std::fs::read(out.join("summary.json")).unwrap();
-    let summary: Value = serde_json::from_slice(&json).unwrap();
-    assert!(summary["backend"].as_str().unwrap().contains("netem"));
-    assert_eq!(summary["link"]["down"]["rate_bps"], 2_000_000);
-    let run = &summary["runs"][0];
+    let set = ResultSet::read(&out).unwrap();
+    let row = &set.plans[0].rows[0];
+    assert_eq!(row.metric("received_mb"), Some(0.5));
+    assert!(row.metric("completion_s").is_some());
+    let json = std::fs::read(out.join(format!("netem/{}.json", row.key))).unwrap();
+    let run: Value = serde_json::from_slice(&json).unwrap();
+    let run = &run;
+    assert!(run["sandbox"].as_str().unwrap().contains("netem"));
+    assert_eq!(run["link"]["rate"], "2mbit");
     assert_eq!(
         (&run["bytes"], &run["complete"]),
         (&500_000.into(), &true.into())
@@ -102,21 +105,21 @@ fn a_download_over_netem_leaves_whole_results() {
     let commands = run["commands"].to_string();
     assert!(commands.contains("netem rate 2000000bit -14"), "{commands}");
 
+    // What is there is not made again.
     let again = petra_lab(&out, &transfer).output().unwrap();
-    assert!(!again.status.success());
-    assert!(
-        text(&again.stderr).contains("exists"),
-        "{}",
-        text(&again.stderr)
-    );
+    assert_eq!(text(&again.stdout), table);
+    let said = text(&again.stderr);
+    assert!(said.contains("1 of 1 runs are there already"), "{said}");
 }
 
 #[test]
 #[ignore = "takes netem and the built example pair: run with --ignored"]
-fn an_interrupted_run_leaves_nothing() {
+fn an_interrupted_run_leaves_no_process_and_no_results() {
     let folder = tempfile::tempdir().unwrap();
+    // The sandbox's folder is in there.
     let marker = folder.path().to_str().unwrap();
     let mut lab: Child = petra_lab(&folder.path().join("results"), &["--cc", "reno"])
+        .env("TMPDIR", folder.path())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -136,7 +139,7 @@ fn an_interrupted_run_leaves_nothing() {
         thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(left(), [""; 0]);
-    assert_eq!(names(folder.path()), [""; 0]);
+    assert_eq!(names(&folder.path().join("results")), ["journal.jsonl"]);
 }
 
 #[test]
@@ -150,6 +153,18 @@ fn what_cannot_be_run_is_told_before_anything_is_made() {
             "needs a delay",
         ),
         (&["--cc", "reno", "--loss-run", "0.5"], "at least 1 packet"),
+        (
+            &["--cc", "reno", "--cc", "cubic", "--share"],
+            "2 flows; it has one",
+        ),
+        (
+            &["--cc", "reno", "--step", "5s=1mbit"],
+            "steps: netem here does not make it",
+        ),
+        (
+            &["--cc", "reno", "--up", "aqm=codel"],
+            "aqm: netem here does not make it",
+        ),
         (
             &["--cc", "reno", "--programs", "/nonexistent"],
             "/nonexistent/http3-server",
@@ -166,7 +181,8 @@ fn what_cannot_be_run_is_told_before_anything_is_made() {
         let error = text(&output.stderr);
         assert!(!output.status.success(), "{arguments:?}");
         assert!(error.contains(message), "{error}");
-        assert!(!out.exists());
+        let results = out.join("netem.csv");
+        assert!(!results.exists());
     }
 }
 
@@ -183,7 +199,7 @@ fn a_plan_runs_on_netem_and_its_results_say_so() {
     command.arg("run").arg(&plan).arg("-o").arg(&out);
     let Output { status, stderr, .. } = command.output().unwrap();
     assert!(status.success(), "{}", text(&stderr));
-    let set = petra_lab::results::ResultSet::read(&out).unwrap();
+    let set = ResultSet::read(&out).unwrap();
     let row = &set.plans[0].rows[0];
     assert_eq!(row.backend, "netem");
     let goodput = row.metric("goodput_mbps").unwrap();

@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use petra_lab::link::{goodput_limit, Direction, Link, Queue};
+use petra_lab::results::ResultSet;
 use petra_lab::scenario::{Flow, Pacing, Scenario, Traffic};
 use petra_lab::sim::{run, FlowReport, Report};
 use sha2::{Digest, Sha256};
@@ -103,15 +104,23 @@ fn the_bytes_are_those_of_every_machine() {
     for mask in masks {
         let folder = tempfile::tempdir().unwrap();
         let status = Command::new(env!("CARGO_BIN_EXE_petra-lab"))
-            .args("sim --cc petra --cc cubic --lte mean=10mbit --duration 3s --qlog".split(' '))
+            .args("sim --cc petra --cc cubic --lte mean=10mbit --duration 3s".split(' '))
+            .args(["--qlog", "--out"])
             .arg(folder.path())
             .env("OPENSSL_ia32cap", mask)
             .stdout(Stdio::null())
             .status();
         assert!(status.unwrap().success());
         let mut digest = Sha256::new();
-        for qlog in qlogs(folder.path()) {
-            digest.update(qlog);
+        // Each run's are in a folder of its own.
+        let mut files = Vec::new();
+        for run in fs::read_dir(folder.path().join("qlog")).unwrap() {
+            let entries = fs::read_dir(run.unwrap().path()).unwrap();
+            files.extend(entries.map(|file| file.unwrap().path()));
+        }
+        files.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
+        for qlog in files {
+            digest.update(fs::read(qlog).unwrap());
         }
         let digest = digest.finalize();
         let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -319,8 +328,6 @@ fn petra_lab(arguments: &[&str]) -> Output {
 
 #[test]
 fn what_cannot_be_run_is_said_and_exits_with_an_error() {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let file = file.path().to_str().unwrap();
     for (arguments, says) in [
         (&["--cc", "vegas"][..], "`vegas`"),
         (&["--cc", "reno", "--rate", "10"], "10mbit"),
@@ -330,8 +337,34 @@ fn what_cannot_be_run_is_said_and_exits_with_an_error() {
             &["--cc", "reno", "--loss", "1%", "--loss-run", "0.5"],
             "at least 1",
         ),
-        (&["--cc", "reno", "--duration", "1s", "--qlog", file], file),
-        (&["--cc", "reno", "--loss", "100%"], "idle timeout"),
+        (&["--cc", "reno", "--qlog"], "--out"),
+        (
+            &["--cc", "reno", "--loss", "1"],
+            "1 alone may be either 1% or 100%",
+        ),
+        (
+            &["--cc", "reno", "--rate", "-5mbit"],
+            "`-5mbit` is negative; expected a rate",
+        ),
+        (
+            &["--cc", "reno", "--lte", "men=3mbit"],
+            "unknown field `men`, expected one of `mean`",
+        ),
+        (
+            &["--cc", "reno", "--lte", "deviation=1"],
+            "missing field `mean`",
+        ),
+        (&["--cc", "reno", "--delay", "1000000h"], "up to a year"),
+        (
+            &["--cc", "reno", "--step", "60s=1mbit"],
+            "expected a time before 60s",
+        ),
+        (&["--cc", "reno", "--up", "outages=2min+1s"], "the way back"),
+        (&["--cc", "reno", "--up", "delay"], "KEY=VALUE"),
+        (&["--cc", "reno", "--decimate", "two"], "expected u32"),
+        (&["--cc", "reno", "--cc", "reno"], "stands twice"),
+        (&["--cc", "reno", "--cc", "petra@1s"], "--share"),
+        (&["--cc", "reno", "--metrics", "goodput"], "goodput_mbps"),
         (&["--cc", "reno", "--up", "speed=1mbit"], "no such key"),
         (&["--cc", "reno", "--step", "5s=0mbit"], "outage"),
         (&["--cc", "reno", "--repeat", "5s"], "to repeat"),
@@ -366,6 +399,9 @@ fn the_way_back_has_any_key_that_is_asked_for() {
         "--up=outages=500ms+50ms",
         "--up=loss_run=2",
         "--up=loss=1%",
+        // As it was called before.
+        "--up-grid=5ms",
+        "--ack-decimate=2",
     ]);
     assert!(output.status.success());
     let runs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -380,6 +416,7 @@ fn the_way_back_has_any_key_that_is_asked_for() {
         (&"10mbit".into(), &"80ms".into())
     );
     assert_eq!((&up["loss"], &up["loss_run"]), (&"1%".into(), &2.0.into()));
+    assert_eq!((&up["grid"], &up["decimate"]), (&"5ms".into(), &2.into()));
 }
 
 #[test]
@@ -387,10 +424,12 @@ fn a_qlog_that_does_not_fit_on_the_disk_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let name = "server-0-reno-seed1.sqlog";
     std::os::unix::fs::symlink("/dev/full", folder.path().join(name)).unwrap();
-    let folder = folder.path().to_str().unwrap();
-    let output = petra_lab(&["--cc", "reno", "--duration", "1s", "--qlog", folder]);
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success());
+    let outcome = run(&Scenario {
+        qlog: Some(folder.path().to_owned()),
+        duration: Duration::from_secs(1),
+        ..scenario(link(), &["reno"])
+    });
+    let error = format!("{:#}", outcome.unwrap_err());
     assert!(
         error.contains(name) && error.contains("incomplete"),
         "{error}"
@@ -398,33 +437,87 @@ fn a_qlog_that_does_not_fit_on_the_disk_is_an_error() {
 }
 
 #[test]
-fn the_command_prints_a_row_per_controller_and_writes_the_series() {
+fn a_flow_that_ends_early_is_told_beside_the_figures() {
+    let output = petra_lab(&["--cc", "reno", "--loss", "100%"]);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert!(table.contains("reno with seed 1: idle timeout"), "{table}");
+}
+
+#[test]
+fn the_command_is_a_plan_with_its_table_its_results_and_its_series() {
     let folder = tempfile::tempdir().unwrap();
-    let series = folder.path().join("series.csv");
-    let shared = [
-        "--cc",
-        "reno",
-        "--cc",
-        "bbr2",
-        "--duration",
-        "2s",
-        "--seeds",
-        "2",
-    ];
-    let output = petra_lab(&[&shared[..], &["--series", series.to_str().unwrap()]].concat());
+    let out = folder.path().join("out");
+    let shared = "--cc reno --cc bbr2 --duration 2s --seeds 2 --step 1s=5mbit";
+    let shared: Vec<&str> = shared.split(' ').collect();
+    let kept = [&shared[..], &["--series", "--out", out.to_str().unwrap()]].concat();
+    let output = petra_lab(&kept);
     assert!(output.status.success());
     let table = String::from_utf8(output.stdout).unwrap();
-    let heads: Vec<_> = table
-        .lines()
-        .map(|line| line.split_whitespace().next())
-        .collect();
-    assert_eq!(heads, [Some("controller"), Some("reno"), Some("bbr2")]);
-    // A head, and 100 samples of each of two flows with two seeds.
-    assert_eq!(fs::read_to_string(series).unwrap().lines().count(), 401);
+    for says in [
+        "down: rate 10mbit",
+        "loss 0.5%",
+        "up: rate 10mbit, queue 1bdp, delay 45ms (2 seeds, sim)",
+        "\n reno ",
+        "\n bbr2 ",
+        "sim.csv",
+    ] {
+        assert!(table.contains(says), "{says}: {table}");
+    }
+    let results = ResultSet::read(&out).unwrap();
+    let [plan] = &results.plans[..] else {
+        panic!("one plan");
+    };
+    assert_eq!(
+        plan.manifest.command,
+        format!("petra-lab sim {} --series", shared.join(" "))
+    );
+    assert_eq!(plan.rows.len(), 4);
+    // A head, and 100 samples.
+    for row in &plan.rows {
+        let series = fs::read_to_string(out.join(format!("series/{}.csv", row.key)));
+        assert_eq!(series.unwrap().lines().count(), 101);
+    }
+    // Made once, and shown again.
+    let again = petra_lab(&kept);
+    assert_eq!(String::from_utf8(again.stdout).unwrap(), table);
+    let said = String::from_utf8(again.stderr).unwrap();
+    assert!(said.contains("4 of 4 runs are there already"), "{said}");
 
     let output = petra_lab(&[&shared[..], &["--json"]].concat());
     let runs: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(runs.as_array().unwrap().len(), 4);
-    assert_eq!(runs[3]["report"]["seed"], 2);
+    assert_eq!(runs[3]["scenario"]["seed"], 2);
     assert_eq!(runs[3]["scenario"]["flows"][0]["cc"], "bbr2");
+    let goodput = plan.rows[3].metric("goodput_mbps").unwrap();
+    assert_eq!(runs[3]["flows"][0]["figures"]["goodput_mbps"], goodput);
+    assert_eq!(runs[3]["key"], plan.rows[3].key);
+}
+
+#[test]
+fn the_plan_of_a_command_has_the_same_results_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let share = "--cc petra --cc petra --cc reno@1s --share --duration 2s --up grid=5ms";
+    let share: Vec<&str> = share.split(' ').collect();
+    let plan = petra_lab(&[&share[..], &["--plan"]].concat());
+    let file = folder.path().join("sim.toml");
+    fs::write(&file, plan.stdout).unwrap();
+    let of = |command: &str, arguments: &[&str], out: &str| {
+        let out = folder.path().join(out);
+        let output = Command::new(env!("CARGO_BIN_EXE_petra-lab"))
+            .arg(command)
+            .args(arguments)
+            .arg("--out")
+            .arg(&out)
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        fs::read(out.join("sim.csv")).unwrap()
+    };
+    let typed = of("sim", &share, "typed");
+    assert_eq!(of("run", &[file.to_str().unwrap()], "file"), typed);
+    let typed = String::from_utf8(typed).unwrap();
+    for flow in ["petra,petra,", "petra 2,petra,", "reno@1s,reno,"] {
+        assert!(typed.contains(flow), "{flow}: {typed}");
+    }
 }

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use petra_lab::link::{goodput_limit, Direction, Link, Outage, Queue, Step};
+use petra_lab::link::{goodput_limit, Direction, Link, Lte, Outage, Policer, Queue, Step};
 use petra_lab::scenario::{CrossTraffic, Flow, Scenario, Traffic, Way, Web};
 use petra_lab::sim::{run, FlowReport, Report};
 
@@ -404,7 +404,10 @@ fn the_round_trip_follows_a_delay_that_steps_and_starts_over() {
 fn a_policer_is_the_limit_and_nothing_waits_for_it() {
     let policed = Direction {
         rate: Some(100_000_000),
-        policer: Some("rate=5mbit,burst=50kB".parse().unwrap()),
+        policer: Some(Policer {
+            rate: 5_000_000,
+            burst: 50_000,
+        }),
         ..link(100, 20).down
     };
     let flow = only_flow(&scenario(vec![shaped(policed)], vec![Flow::new("reno")]));
@@ -457,11 +460,12 @@ fn a_trace_is_a_link_of_its_mean_rate() {
 #[test]
 fn an_lte_cell_wanders_around_its_mean_and_delays_what_fails() {
     let lte = Direction {
-        lte: Some(
-            "mean=10mbit,deviation=0.4,coherence=50ms,block_errors=10%"
-                .parse()
-                .unwrap(),
-        ),
+        lte: Some(Lte {
+            mean: 10_000_000,
+            deviation: 0.4,
+            coherence: millis(50),
+            block_errors: 0.1,
+        }),
         queue: petra_lab::link::Queue::Bytes(1_000_000),
         delay: millis(20),
         ..Direction::default()

@@ -4,13 +4,13 @@ mod netem;
 mod sim;
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use crate::netem::Means;
 use crate::results::Figures;
 use crate::scenario::Scenario;
 
@@ -30,6 +30,18 @@ pub enum Backend {
 pub struct Outcome {
     /// In the scenario's order.
     pub flows: Vec<FlowOutcome>,
+    /// What else the backend knows of the run; kept beside the figures.
+    #[serde(skip)]
+    pub record: Option<Record>,
+}
+
+/// What a backend knows of a run beside its figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// All of it.
+    pub facts: serde_json::Value,
+    /// What makes the figures doubtful, if anything.
+    pub doubt: Option<String>,
 }
 
 /// What a run measured of a flow.
@@ -68,15 +80,15 @@ impl Backend {
         }
     }
 
-    /// Makes the backend ready.
+    /// Makes the backend ready, netem with these means.
     ///
     /// # Errors
     ///
     /// When this machine does not have what it takes.
-    pub fn runner(self, programs: Option<PathBuf>) -> Result<Box<dyn Runner>> {
+    pub fn runner(self, means: Option<&Means>) -> Result<Box<dyn Runner>> {
         Ok(match self {
             Backend::Sim => Box::new(sim::Sim),
-            Backend::Netem => Box::new(netem::Netem::new(programs)?),
+            Backend::Netem => Box::new(netem::Netem::new(means.cloned().unwrap_or_default())?),
         })
     }
 

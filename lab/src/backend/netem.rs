@@ -1,12 +1,11 @@
 //! Runs over `tc netem`, in real time.
 
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{ensure, Context, Result};
 
-use super::{FlowOutcome, Outcome, Runner};
-use crate::netem::{self, Bench, Transfer, MAX_DATAGRAM_SIZE};
+use super::{FlowOutcome, Outcome, Record, Runner};
+use crate::netem::{self, Bench, Means, Transfer, MAX_DATAGRAM_SIZE};
 use crate::scenario::{Flow, Pacing, Scenario, Traffic};
 
 /// Netem, found and ready.
@@ -15,8 +14,8 @@ pub(super) struct Netem {
 }
 
 impl Netem {
-    pub(super) fn new(programs: Option<PathBuf>) -> Result<Self> {
-        let bench = Bench::find(programs.as_deref())?;
+    pub(super) fn new(means: Means) -> Result<Self> {
+        let bench = Bench::find(&means)?;
         Ok(Netem { bench })
     }
 }
@@ -97,6 +96,10 @@ impl Runner for Netem {
                 failure: None,
                 series: measured.series,
             }],
+            record: Some(Record {
+                facts: measured.facts,
+                doubt: measured.doubt,
+            }),
         })
     }
 
@@ -115,6 +118,7 @@ mod tests {
 
     use super::*;
     use crate::link::{Aqm, Direction, Link};
+    use crate::scenario::CrossTraffic;
 
     #[test]
     fn what_netem_cannot_do_is_refused_with_its_reason() {
@@ -126,16 +130,27 @@ mod tests {
         let scenario = || Scenario::new(link.clone(), vec![Flow::new("petra")]);
         assert!(accepts(&scenario()).is_ok());
         type Change = fn(&mut Scenario);
-        let changes: [(Change, &str); 7] = [
+        let changes: [(Change, &str); 10] = [
             (|it| it.flows[0].cc = "oracle".to_owned(), "no real link"),
             (|it| it.path.push(it.path[0].clone()), "2 links"),
             (|it| it.flows.push(Flow::new("reno")), "2 flows"),
             (|it| it.flows[0].start = Duration::from_secs(1), "beginning"),
             (|it| it.max_datagram_size = 1200, "1200"),
             (|it| it.pacing = Pacing::Off, "pacing"),
+            (|it| it.cross.push(CrossTraffic::new(1)), "cross traffic"),
+            (|it| it.flows[0].cubic_spurious_undo = true, "one download"),
+            (
+                |it| {
+                    it.flows[0].traffic = Traffic::OnOff {
+                        on: Duration::from_secs(1),
+                        off: Duration::from_secs(1),
+                    };
+                },
+                "one download",
+            ),
             (
                 |it| it.path[0].up.aqm = Aqm::CoDel(Default::default()),
-                "queue management",
+                "aqm: netem here does not make it",
             ),
         ];
         for (change, says) in changes {

@@ -28,6 +28,7 @@ impl Runner for Sim {
         };
         Ok(Outcome {
             flows: report.flows.iter().map(flow).collect(),
+            record: None,
         })
     }
 

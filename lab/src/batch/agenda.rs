@@ -25,6 +25,8 @@ pub(crate) struct Agenda {
 pub(crate) struct Planned {
     pub(super) plan: Plan,
     pub(super) file: PathBuf,
+    /// The command that made it, where there is no file.
+    pub(super) typed: Option<String>,
 }
 
 /// A run that has to be there.
@@ -84,8 +86,11 @@ impl Agenda {
             agenda
                 .add(&plan)
                 .with_context(|| file.display().to_string())?;
-            let file = file.clone();
-            agenda.plans.push(Planned { plan, file });
+            agenda.plans.push(Planned {
+                plan,
+                file: file.clone(),
+                typed: None,
+            });
         }
         Ok(agenda)
     }
@@ -102,8 +107,22 @@ impl Agenda {
             versions: Versions::current(),
         };
         agenda.add(&plan)?;
-        let file = file.to_owned();
-        agenda.plans.push(Planned { plan, file });
+        agenda.plans.push(Planned {
+            plan,
+            file: file.to_owned(),
+            typed: None,
+        });
+        Ok(agenda)
+    }
+
+    /// The runs of a plan that a command is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::of`].
+    pub(crate) fn typed(plan: Plan, command: String) -> Result<Self> {
+        let mut agenda = Self::of(plan, Path::new(""))?;
+        agenda.plans[0].typed = Some(command);
         Ok(agenda)
     }
 

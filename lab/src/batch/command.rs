@@ -1,7 +1,5 @@
 //! `petra-lab check`, `run` and `merge`.
 
-use std::error::Error;
-use std::fmt;
 use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -12,13 +10,13 @@ use clap::Args;
 
 use super::agenda::{Agenda, Overrides};
 use super::journal::{line, Entry, Journal};
-use super::keep::Shelf;
+use super::manner::finish;
 use super::publish::publish;
 use super::shard::Shard;
 use super::work::Crew;
-use super::{merge, show};
+use super::{merge, Manner};
 use crate::backend::Backend;
-use crate::results::{write_whole, Results};
+use crate::results::write_whole;
 
 /// The plans of a command, and what it says over them.
 #[derive(Args, Clone, Debug)]
@@ -105,17 +103,12 @@ pub struct Run {
     /// The folder of the results and of the journal of finished runs.
     #[arg(long, short, value_name = "FOLDER", default_value = "results/plans")]
     out: PathBuf,
-    /// Runs at the same time [default: one for each processor; 2 of netem].
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    jobs: Option<NonZeroUsize>,
     /// Only a part of the runs, into shard-I-of-N.jsonl for `petra-lab merge`:
     /// `3/10`, or `env/10` where Slurm or Kubernetes number the jobs.
-    #[arg(long, value_name = "I/N")]
+    #[arg(long, value_name = "I/N", conflicts_with = "json")]
     shard: Option<Shard>,
-    /// For netem: where http3-server and http3-client are [default: `examples`
-    /// beside this program].
-    #[arg(long, value_name = "FOLDER")]
-    programs: Option<PathBuf>,
+    #[command(flatten)]
+    manner: Manner,
 }
 
 impl Run {
@@ -126,23 +119,12 @@ impl Run {
     /// What could not be run, that it was interrupted, or [`Unmet`].
     pub fn execute(&self) -> Result<()> {
         let agenda = self.plans.agenda()?;
-        let crew = Crew {
-            jobs: self.jobs.map(NonZeroUsize::get),
-            programs: self.programs.clone(),
-            shelf: Shelf::new(&self.out),
-        };
         if let Some(shard) = self.shard {
+            let crew = self.manner.crew(&self.out, true);
             return self.run_shard(agenda.shard(shard), &crew, shard);
         }
-        let mut journal = Journal::open(&self.out.join("journal.jsonl"))?;
-        crew.work(&agenda.items, &mut journal)?;
-        let results = publish(
-            &agenda,
-            self.plans.overrides(),
-            journal.finished(),
-            &self.out,
-        )?;
-        finish(&results, &self.out)
+        let overrides = self.plans.overrides();
+        self.manner.perform_in(&agenda, overrides, &self.out, true)
     }
 
     /// The shard's file has exactly the shard's runs, in the order of their
@@ -203,66 +185,6 @@ impl Merge {
         let agenda = self.plans.agenda()?;
         let finished = merge::join(&self.out, &agenda)?;
         let results = publish(&agenda, self.plans.overrides(), &finished, &self.out)?;
-        finish(&results, &self.out)
-    }
-}
-
-/// Of so many expectations of plans that do not hold. Nothing went wrong: the
-/// results are there.
-#[derive(Debug)]
-pub struct Unmet(pub(crate) usize);
-
-impl fmt::Display for Unmet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            1 => write!(f, "1 expectation does not hold"),
-            failed => write!(f, "{failed} expectations do not hold"),
-        }
-    }
-}
-
-impl Error for Unmet {}
-
-/// Prints results, and says where they are.
-fn finish(results: &[Results], folder: &Path) -> Result<()> {
-    let mut failed = 0;
-    for results in results {
-        show::print(results)?;
-        let manifest = &results.manifest;
-        writeln!(
-            io::stdout(),
-            "\nresults: {}",
-            folder.join(format!("{}.csv", manifest.plan)).display()
-        )?;
-        let failures = results
-            .rows
-            .iter()
-            .filter(|row| row.failure.is_some())
-            .count();
-        if failures > 0 {
-            writeln!(
-                io::stdout(),
-                "{failures} flows ended before their time: see the column `failure`"
-            )?;
-        }
-        failed += manifest
-            .verdicts
-            .iter()
-            .filter(|verdict| !verdict.holds)
-            .count();
-    }
-    // A table of the thesis, say: the terminal has no room for what follows of it.
-    let rows = results.iter().flat_map(|results| &results.rows);
-    let mut references = rows.flat_map(|row| &row.references);
-    if references.any(|(name, _)| name.starts_with("printed.")) {
-        writeln!(
-            io::stdout(),
-            "\nprinted beside measured, with ratios and intervals: petra-lab report {}",
-            folder.display()
-        )?;
-    }
-    match failed {
-        0 => Ok(()),
-        failed => Err(Unmet(failed).into()),
+        finish(&results, Some(&self.out))
     }
 }

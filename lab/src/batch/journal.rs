@@ -160,7 +160,10 @@ mod tests {
         Entry {
             key: key.to_owned(),
             again: false,
-            outcome: Outcome { flows: vec![flow] },
+            outcome: Outcome {
+                flows: vec![flow],
+                record: None,
+            },
         }
     }
 

@@ -1,4 +1,5 @@
-//! What is kept of runs beside their figures: flows over time, and qlogs.
+//! What is kept of runs beside their figures: flows over time, qlogs, and what netem
+//! was like.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ pub(crate) struct Wanted {
 pub(super) struct Shelf {
     series: PathBuf,
     qlog: PathBuf,
+    netem: PathBuf,
 }
 
 impl Shelf {
@@ -32,6 +34,7 @@ impl Shelf {
         Shelf {
             series: folder.join("series"),
             qlog: folder.join("qlog"),
+            netem: folder.join("netem"),
         }
     }
 
@@ -63,6 +66,12 @@ impl Shelf {
             make(&self.series)?;
             write_whole(&self.series_of(key), |out| {
                 series::write(&item.scenario, &outcome.flows, out)
+            })?;
+        }
+        if let Some(record) = &outcome.record {
+            make(&self.netem)?;
+            write_whole(&self.netem.join(format!("{key}.json")), |out| {
+                Ok(serde_json::to_writer_pretty(out, &record.facts)?)
             })?;
         }
         if let Some((partial, whole)) = qlogs {

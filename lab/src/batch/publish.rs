@@ -141,6 +141,9 @@ fn near(file: &Path) -> &Path {
 
 /// The command that makes a plan's results again.
 fn command(planned: &Planned, overrides: Overrides) -> String {
+    if let Some(command) = &planned.typed {
+        return command.clone();
+    }
     let Plan { backend, seeds, .. } = &planned.plan;
     let mut words = vec![format!("petra-lab run {}", near(&planned.file).display())];
     if overrides.backend.is_some() {

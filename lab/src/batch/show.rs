@@ -1,12 +1,20 @@
-//! Results on the terminal.
+//! Results on the terminal: tables, or JSON.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use anyhow::Result;
 use comfy_table::{presets, CellAlignment, Table as Text};
+use serde::Serialize;
 
+use super::agenda::Agenda;
+use crate::backend::{FlowOutcome, Outcome};
 use crate::report::words;
 use crate::results::{metric, Line, Results, Summary, Table, Verdict};
+use crate::scenario::Scenario;
+
+/// So many letters of a column's head stand in one line, if they are no single word.
+const HEAD: usize = 13;
 
 /// The most controllers that are columns.
 const WIDEST: usize = 10;
@@ -58,6 +66,38 @@ pub(super) fn print(results: &Results) -> Result<()> {
         expectation(verdict, &mut out)?;
     }
     Ok(())
+}
+
+/// A run as JSON.
+#[derive(Serialize)]
+struct Run<'a> {
+    plan: &'a str,
+    key: String,
+    scenario: Scenario,
+    flows: &'a [FlowOutcome],
+}
+
+/// Prints every run with its scenario: plan by plan, point by point, seed by seed.
+pub(super) fn json(agenda: &Agenda, finished: &BTreeMap<String, Outcome>) -> Result<()> {
+    let mut runs = Vec::new();
+    for plan in agenda.plans.iter().map(|planned| &planned.plan) {
+        for (point, seed) in plan
+            .points
+            .iter()
+            .flat_map(|point| plan.seeds.iter().map(move |seed| (point, *seed)))
+        {
+            let run = plan.run(point, seed, &agenda.versions)?;
+            runs.push(Run {
+                plan: &plan.name,
+                flows: &finished[&run.key].flows,
+                key: run.key,
+                scenario: run.scenario,
+            });
+        }
+    }
+    let mut out = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, &runs)?;
+    Ok(writeln!(out)?)
 }
 
 /// What was expected, whether it holds, and where it does not.
@@ -152,11 +192,26 @@ fn turned(name: &str, table: &Table) -> Text {
 fn blank(left: usize, heads: impl Iterator<Item = String>) -> Text {
     let mut text = Text::new();
     text.load_preset(presets::NOTHING);
-    text.set_header(heads);
+    text.set_header(heads.map(|head| wrapped(&head)));
     for column in text.column_iter_mut().skip(left) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     text
+}
+
+/// A head in lines.
+fn wrapped(head: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in head.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= HEAD => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 fn cell(name: &str, summary: Option<Summary>) -> String {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,16 +16,19 @@ use super::agenda::Item;
 use super::journal::Journal;
 use super::keep::Shelf;
 use crate::backend::Backend;
+use crate::netem::Means;
 use crate::scenario::Scenario;
 
 /// How to work.
 pub(super) struct Crew {
     /// Runs at the same time; `None` is as many as are good for the backend.
     pub(super) jobs: Option<usize>,
-    /// Where the example pair is, for netem.
-    pub(super) programs: Option<PathBuf>,
+    /// What netem takes.
+    pub(super) means: Means,
     /// Where goes what is kept of runs.
     pub(super) shelf: Shelf,
+    /// What to do when it was interrupted.
+    pub(super) rest: &'static str,
 }
 
 impl Crew {
@@ -61,8 +63,9 @@ impl Crew {
         let left = progress.left();
         ensure!(
             left == 0,
-            "interrupted with {left} of {} runs left; the same command goes on from there",
-            items.len()
+            "interrupted with {left} of {} runs left; {}",
+            items.len(),
+            self.rest
         );
         Ok(())
     }
@@ -75,7 +78,7 @@ impl Crew {
         stop: &AtomicBool,
         progress: &Progress,
     ) -> Result<()> {
-        let runner = backend.runner(self.programs.clone())?;
+        let runner = backend.runner(Some(&self.means))?;
         let workers = self.jobs.unwrap_or_else(|| runner.workers());
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(workers)
@@ -87,6 +90,10 @@ impl Crew {
             }
             match self.shelf.run(runner.as_ref(), key, item, stop) {
                 Ok(outcome) => {
+                    let record = outcome.record.as_ref();
+                    if let Some(doubt) = record.and_then(|record| record.doubt.as_ref()) {
+                        progress.say(&format!("Beware: {doubt}."));
+                    }
                     let mut journal = journal.lock().expect("no worker panics");
                     journal.add((*key).clone(), outcome)?;
                     progress.done();
@@ -135,7 +142,8 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(length: usize, things: &'static str) -> Self {
-        let template = format!("{{bar:30}} {{pos}} of {{len}} {things}, {{left}} left");
+        let template =
+            format!("{{bar:30}} {{pos}} of {{len}} {things} in {{elapsed}}, {{left}} left");
         let style = ProgressStyle::with_template(&template)
             .expect("the template is right")
             .with_key("left", |state: &ProgressState, out: &mut dyn fmt::Write| {

@@ -1,7 +1,5 @@
 //! How a random delay is distributed.
 
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 /// The distribution of the delay around its mean, under netem's names. Each
@@ -20,23 +18,4 @@ pub enum Distribution {
     Pareto,
     /// Three parts of Pareto's and one of the normal one, as netem mixes them.
     ParetoNormal,
-}
-
-impl FromStr for Distribution {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Ok(match text {
-            "normal" => Distribution::Normal,
-            "uniform" => Distribution::Uniform,
-            "pareto" => Distribution::Pareto,
-            "paretonormal" => Distribution::ParetoNormal,
-            _ => {
-                return Err(format!(
-                    "`{text}` is not understood; expected a distribution: normal, uniform, \
-                     pareto or paretonormal"
-                ))
-            }
-        })
-    }
 }

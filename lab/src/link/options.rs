@@ -1,188 +1,242 @@
-//! A link on the command line, the same for every backend.
-
-use std::path::PathBuf;
-use std::time::Duration;
+//! A link on the command line: an option for each key that a plan's `[link]` has.
 
 use anyhow::Result;
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use super::set::Setting;
-use super::{
-    Aggregate, Aqm, Direction, Distribution, GilbertElliott, Handover, Link, LossEvery, Lte,
-    Outage, Policer, Queue, Step,
-};
-use crate::units::{parse_duration, parse_queue, parse_rate, parse_share};
+use super::setting::{Setting, TABLES};
+use super::{Direction, Link};
+use crate::documented::{Documented, Field};
 
-/// A link on the command line. Down is the way of the data, up that of the
-/// ACKs.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "The link")]
+/// What the link of the command line has where nothing is said.
+const DEFAULTS: [(&str, &str); 3] = [("rate", "10mbit"), ("delay", "45ms"), ("loss", "0.5%")];
+
+/// Keys that stand instead of another one.
+const INSTEAD: [(&str, &str); 3] = [("trace", "rate"), ("lte", "rate"), ("burst", "loss")];
+
+/// The option of any key of the way back.
+const UP: &str = "up";
+
+/// A link on the command line. Down is the way of the data, up that of the ACKs.
+#[derive(Clone, Debug)]
 pub struct LinkOptions {
-    /// The bottleneck's rate, counted over IP packets.
-    #[arg(long, default_value = "10mbit", value_parser = parse_rate)]
-    rate: u64,
-    /// Another rate from a time on, `20s=2mbit`, or other values:
-    /// `at=20s,rate=2mbit,delay=30ms,jitter=5ms,loss=1%,queue=80ms`. May be
-    /// repeated.
-    #[arg(long, value_name = "TIME=RATE|OPTIONS")]
-    step: Vec<Step>,
-    /// The bottleneck stands, `10s+500ms`; packets wait. May be repeated.
-    #[arg(long, value_name = "TIME+TIME")]
-    outage: Vec<Outage>,
-    /// Steps and outages start over after this time.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    repeat: Option<Duration>,
-    /// Instead of a rate: a mahimahi trace of packet-delivery opportunities.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["rate", "lte"])]
-    trace: Option<PathBuf>,
-    /// Instead of a rate: what an LTE cell does,
-    /// `mean=10mbit,deviation=0.5,coherence=100ms,block_errors=10%`.
-    #[arg(long, value_name = "OPTIONS", conflicts_with = "rate")]
-    lte: Option<Lte>,
-    /// A token bucket ahead of the queue, `rate=10mbit,burst=30kB`: what finds
-    /// no tokens is dropped.
-    #[arg(long, value_name = "OPTIONS")]
-    policer: Option<Policer>,
-    /// The most that waits for the bottleneck, `1bdp`, `64kB` or `80ms`.
-    #[arg(long, default_value = "1bdp", value_parser = parse_queue)]
-    queue: Queue,
-    /// How the queue is managed: `drop-tail`, `codel`, `fq_codel`, `red`, with
-    /// options as in `codel:target=5ms,interval=100ms`.
-    #[arg(long, value_name = "NAME[:OPTIONS]", default_value_t)]
-    aqm: Aqm,
-    /// Propagation delay, each way.
-    #[arg(long, default_value = "45ms", value_parser = parse_duration)]
-    delay: Duration,
-    /// Standard deviation of the delay.
-    #[arg(long, default_value = "0ms", value_parser = parse_duration)]
-    jitter: Duration,
-    /// The distribution of the delay: `normal`, `uniform`, `pareto` or
-    /// `paretonormal`.
-    #[arg(long, value_name = "NAME", default_value = "normal")]
-    jitter_distribution: Distribution,
-    /// Packets within the same such time have the same jitter.
-    #[arg(long, default_value = "0ms", value_name = "TIME", value_parser = parse_duration)]
-    jitter_hold: Duration,
-    /// Let packets overtake each other by jitter [default: order is kept].
-    #[arg(long)]
-    jitter_reorders: bool,
-    /// Probability that the link loses a packet.
-    #[arg(long, default_value = "0.5%", value_parser = parse_share)]
-    loss: f64,
-    /// Mean length of a run of losses, in packets [default: independent
-    /// losses].
-    #[arg(long, value_name = "PACKETS")]
-    loss_run: Option<f64>,
-    /// Instead of --loss: losses in two states (Gilbert and Elliott),
-    /// `to_bad=1%,to_good=25%,loss_good=0%,loss_bad=50%`.
-    #[arg(long, value_name = "OPTIONS", conflicts_with_all = ["loss", "loss_run"])]
-    burst: Option<GilbertElliott>,
-    /// A burst of losses every so many packets, `packets=500,burst=8`.
-    #[arg(long, value_name = "OPTIONS")]
-    loss_every: Option<LossEvery>,
-    /// Probability that a packet overtakes the delay.
-    #[arg(long, default_value = "0%", value_parser = parse_share)]
-    reorder: f64,
-    /// Packets arrive only at multiples of this time.
-    #[arg(long, default_value = "0ms", value_name = "TIME", value_parser = parse_duration)]
-    grid: Duration,
-    /// Changes of the path, `every=10s,gap=50ms,delay=30ms`.
-    #[arg(long, value_name = "OPTIONS")]
-    handover: Option<Handover>,
-
-    /// The rate of the way back [default: the same].
-    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
-    up_rate: Option<u64>,
-    /// The queue of the way back [default: the same].
-    #[arg(long, value_name = "QUEUE", value_parser = parse_queue)]
-    up_queue: Option<Queue>,
-    /// The delay of the way back [default: the same].
-    #[arg(long, value_name = "DELAY", value_parser = parse_duration)]
-    up_delay: Option<Duration>,
-    /// The jitter of the way back.
-    #[arg(long, default_value = "0ms", value_name = "JITTER", value_parser = parse_duration)]
-    up_jitter: Duration,
-    /// The losses of the way back.
-    #[arg(long, default_value = "0%", value_name = "LOSS", alias = "ack-loss",
-          value_parser = parse_share)]
-    up_loss: f64,
-    /// The run of losses of the way back.
-    #[arg(long, value_name = "PACKETS")]
-    up_loss_run: Option<f64>,
-    /// The reordering of the way back.
-    #[arg(long, default_value = "0%", value_name = "REORDER", value_parser = parse_share)]
-    up_reorder: f64,
-    /// The grid of the way back.
-    #[arg(long, default_value = "0ms", value_name = "TIME", alias = "ack-grid",
-          value_parser = parse_duration)]
-    up_grid: Duration,
-    /// On the way back packets go together, `packets=16,at_most=10ms`.
-    #[arg(long, value_name = "OPTIONS", alias = "ack-aggregate")]
-    up_aggregate: Option<Aggregate>,
-    /// Of small packets on the way back only every n-th passes.
-    #[arg(long, value_name = "N", default_value_t = 1, alias = "ack-decimate")]
-    up_decimate: u32,
-    /// Any key of the way back, as a plan's [link.up] has it:
-    /// `trace=FILE`, `steps=20s=2mbit`, `outages=10s+500ms`, `loss_run=5`. May
-    /// be repeated.
-    #[arg(long, value_name = "KEY=VALUE")]
-    up: Vec<Setting>,
+    table: Map<String, Value>,
 }
 
 impl LinkOptions {
+    /// The link as a plan's `[link]`.
+    pub fn table(&self) -> &Map<String, Value> {
+        &self.table
+    }
+
     /// The link that was asked for.
     ///
     /// # Errors
     ///
     /// What contradicts itself.
     pub fn link(&self) -> Result<Link> {
-        let shaped = self.trace.is_some() || self.lte.is_some();
-        let down = Direction {
-            rate: (!shaped).then_some(self.rate),
-            steps: self.step.clone(),
-            outages: self.outage.clone(),
-            repeat: self.repeat,
-            trace: self.trace.clone(),
-            lte: self.lte,
-            policer: self.policer,
-            queue: self.queue,
-            aqm: self.aqm,
-            delay: self.delay,
-            jitter: self.jitter,
-            jitter_distribution: self.jitter_distribution,
-            jitter_hold: self.jitter_hold,
-            jitter_reorders: self.jitter_reorders,
-            loss: if self.burst.is_some() { 0.0 } else { self.loss },
-            loss_run: self.loss_run,
-            burst: self.burst,
-            loss_every: self.loss_every,
-            reorder: self.reorder,
-            grid: self.grid,
-            handover: self.handover,
-            ..Direction::default()
-        };
-        // As that of the data, unless something takes its place.
-        let same = down
-            .rate
-            .filter(|_| !self.up.iter().any(Setting::is_capacity));
-        let mut up = Direction {
-            rate: self.up_rate.or(same),
-            queue: self.up_queue.unwrap_or(self.queue),
-            delay: self.up_delay.unwrap_or(self.delay),
-            jitter: self.up_jitter,
-            loss: self.up_loss,
-            loss_run: self.up_loss_run,
-            reorder: self.up_reorder,
-            grid: self.up_grid,
-            aggregate: self.up_aggregate,
-            decimate: self.up_decimate,
-            ..Direction::default()
-        };
-        for setting in &self.up {
-            setting.apply(&mut up).map_err(anyhow::Error::msg)?;
-        }
-        let link = Link { down, up };
+        let link = Link::deserialize(&Value::from(self.table.clone()))?;
         link.check()?;
         Ok(link)
+    }
+}
+
+/// The name of a key's option; of a list, each mention adds one item.
+pub(crate) fn option_name(field: &Field) -> String {
+    let name = field.name.replace('_', "-");
+    match field.is_list() {
+        true => name.trim_end_matches('s').to_owned(),
+        false => name,
+    }
+}
+
+/// The option of a key; `id` tells the way of the data from the way back.
+fn option(field: &'static Field, id: String) -> Arg {
+    let switch = field.values() == "`true`, `false`";
+    let value_name = match field.name {
+        "steps" => "TIME=RATE|KEY=VALUE,...",
+        "outages" => "TIME+TIME",
+        key if TABLES.contains(&key) => "KEY=VALUE,...",
+        "aqm" => "NAME[:OPTIONS]",
+        _ if switch => "BOOL",
+        _ if field.values().contains('`') => "NAME",
+        _ => field.values(),
+    };
+    let arg = Arg::new(id)
+        .value_name(value_name.to_uppercase())
+        .value_parser(|text: &str| Setting::of(field.name, text));
+    // A negative number gets an answer of its own.
+    match (field.is_list(), switch) {
+        (true, _) => arg.action(ArgAction::Append).allow_hyphen_values(true),
+        (_, true) => arg.num_args(0..=1).default_missing_value("true"),
+        _ => arg.allow_hyphen_values(true),
+    }
+}
+
+fn down(field: &'static Field) -> Arg {
+    let arg = option(field, field.name.to_owned())
+        .long(option_name(field))
+        .help(field.about().trim_end_matches('.').to_owned());
+    match DEFAULTS.iter().find(|(key, _)| *key == field.name) {
+        Some((_, text)) => arg.default_value(text),
+        None => arg,
+    }
+}
+
+fn up_id(field: &Field) -> String {
+    format!("{UP}_{}", field.name)
+}
+
+/// What `--up` has taken the place of.
+fn up(field: &'static Field) -> Arg {
+    let name = option_name(field);
+    option(field, up_id(field))
+        .long(format!("{UP}-{name}"))
+        .alias(format!("ack-{name}"))
+        .hide(true)
+}
+
+impl Args for LinkOptions {
+    fn augment_args(command: Command) -> Command {
+        let any = Arg::new(UP)
+            .long(UP)
+            .value_name("KEY=VALUE")
+            .help(
+                "Any key of the way back, by the names in a plan: `grid=20ms`, `trace=FILE`, \
+                 `steps=20s=2mbit`. Rate, delay and queue are those of the data if nothing is \
+                 said, all else is absent. May be repeated.",
+            )
+            .value_parser(Setting::read)
+            .action(ArgAction::Append);
+        command
+            .next_help_heading("The link")
+            .args(Direction::FIELDS.iter().map(down))
+            .arg(any)
+            .args(Direction::FIELDS.iter().map(up))
+            .next_help_heading(None)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for LinkOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let said = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+        let takes_its_place = |key: &str| {
+            let mut others = INSTEAD.iter().filter(|(_, instead)| *instead == key);
+            others.any(|(other, _)| said(other)) && !said(key)
+        };
+        let mut table = Map::new();
+        let fields = Direction::FIELDS.iter();
+        for field in fields.clone().filter(|field| !takes_its_place(field.name)) {
+            put(matches, field.name, &mut table);
+        }
+        let mut back = Map::new();
+        fields.for_each(|field| put(matches, &up_id(field), &mut back));
+        put(matches, UP, &mut back);
+        if !back.is_empty() {
+            table.insert(UP.to_owned(), back.into());
+        }
+        Ok(LinkOptions { table })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+fn put(matches: &ArgMatches, id: &str, table: &mut Map<String, Value>) {
+    let settings = matches.get_many::<Setting>(id).into_iter().flatten();
+    settings.for_each(|setting| setting.put(table));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use clap::Parser;
+
+    use super::*;
+    use crate::link::{Distribution, Queue};
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        link: LinkOptions,
+    }
+
+    fn read(words: &str) -> Result<Link, String> {
+        let words = std::iter::once("link").chain(words.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        line.link.link().map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn every_key_is_an_option_and_one_of_the_way_back() {
+        for field in Direction::FIELDS {
+            for words in [
+                format!("--{}=?", option_name(field)),
+                format!("--up {}=?", field.name),
+                format!("--up-{}=?", option_name(field)),
+            ] {
+                // Understood or not, it is there.
+                let error = read(&words).err().unwrap_or_default();
+                let unknown =
+                    error.contains("unexpected argument") || error.contains("no such key");
+                assert!(!unknown, "{words}: {error}");
+            }
+        }
+        let error = read("--up speed=1mbit").unwrap_err();
+        assert!(error.contains("no such key (got speed)"), "{error}");
+    }
+
+    #[test]
+    fn what_is_set_is_what_a_plan_would_have() {
+        let words = "--rate 2mbit --queue 80ms --jitter 3ms --jitter-distribution pareto \
+            --jitter-reorders --step 20s=1mbit --step at=25s,delay=30ms --outage 10s+500ms \
+            --repeat 30s --aqm codel:target=5ms,interval=100ms --aggregate packets=4,at_most=2ms \
+            --decimate 2 --up loss_run=2.5 --up loss=1%";
+        let Link { down, up } = read(words).unwrap();
+        assert_eq!((down.rate, down.loss), (Some(2_000_000), 0.005));
+        assert_eq!(down.steps[0].rate, Some(1_000_000));
+        assert_eq!(down.steps[1].delay, Some(Duration::from_millis(30)));
+        assert_eq!(down.outages[0].lasts, Duration::from_millis(500));
+        assert_eq!(down.queue, Queue::Time(Duration::from_millis(80)));
+        assert_eq!(down.jitter_distribution, Distribution::Pareto);
+        assert!(down.jitter_reorders);
+        assert_eq!((down.aggregate.unwrap().packets, down.decimate), (4, 2));
+        assert_eq!((up.loss, up.loss_run), (0.01, Some(2.5)));
+        assert_eq!((up.rate, up.queue), (down.rate, down.queue));
+        assert_eq!((up.jitter, up.steps.len()), (Duration::ZERO, 0));
+    }
+
+    #[test]
+    fn what_stands_instead_takes_the_place_of_a_default_only() {
+        let cell = read("--lte mean=3mbit --burst to_bad=1%,to_good=25%").unwrap();
+        assert_eq!((cell.down.rate, cell.down.loss), (None, 0.0));
+        assert_eq!(cell.down.lte.unwrap().coherence, Duration::from_millis(100));
+        assert_eq!(cell.up.rate, None);
+        for (words, says) in [
+            ("--lte mean=3mbit --rate 1mbit", "one of them"),
+            (
+                "--burst to_bad=1%,to_good=25% --loss 1%",
+                "both loss and burst",
+            ),
+            ("--lte mean=3mbit,mean=4mbit", "`mean` stands twice"),
+            ("--step 20s", "such as 20s=2mbit"),
+            ("--step 0s=0mbit", "outage"),
+            ("--outage 10s", "such as 10s+500ms"),
+            ("--delay 30", "45ms"),
+            ("--loss 150%", "0.5%"),
+            ("--jitter-reorders maybe", "boolean"),
+        ] {
+            let error = read(words).unwrap_err();
+            assert!(error.contains(says), "{words}: {error}");
+        }
     }
 }

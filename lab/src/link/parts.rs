@@ -1,33 +1,35 @@
 //! What a direction can have beside rate, delay and loss.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{ensure, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::units::{self, Options, Rate, Share, Size, Text, Time};
+use crate::documented::documented;
+use crate::units::{Rate, Share, Size, Text, Time};
 
-/// A bottleneck that behaves like an LTE cell: every millisecond (TTI) a block
-/// whose size follows a rate that wanders, and blocks that fail go again 8 ms
-/// later while those behind them wait (HARQ, 3GPP TS 36.321 5.3.2 and 36.322).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Lte {
-    /// Mean rate of the blocks in bits per second; what fails counts.
-    #[serde(with = "Text::<Rate>")]
-    pub mean: u64,
-    /// Standard deviation of the rate's natural logarithm, 0 to 3: the rate is
-    /// log-normal.
-    #[serde(default = "Lte::deviation")]
-    pub deviation: f64,
-    /// After this time the logarithm's correlation with itself has fallen to
-    /// 1/e (a process of first order).
-    #[serde(with = "Text::<Time>", default = "Lte::coherence")]
-    pub coherence: Duration,
-    /// Probability that a block fails, 0 to 0.9.
-    #[serde(with = "Text::<Share>", default = "Lte::block_errors")]
-    pub block_errors: f64,
+documented! {
+    /// A bottleneck that behaves like an LTE cell: every millisecond (TTI) a block
+    /// whose size follows a rate that wanders, and blocks that fail go again 8 ms
+    /// later while those behind them wait (HARQ, 3GPP TS 36.321 5.3.2 and 36.322).
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Lte {
+        /// Mean rate of the blocks in bits per second; what fails counts.
+        #[serde(with = "Text::<Rate>")]
+        pub mean: u64,
+        /// Standard deviation of the rate's natural logarithm, 0 to 3: the rate is
+        /// log-normal.
+        #[serde(default = "Lte::deviation")]
+        pub deviation: f64,
+        /// After this time the logarithm's correlation with itself has fallen to
+        /// 1/e (a process of first order).
+        #[serde(with = "Text::<Time>", default = "Lte::coherence")]
+        pub coherence: Duration,
+        /// Probability that a block fails, 0 to 0.9.
+        #[serde(with = "Text::<Share>", default = "Lte::block_errors")]
+        pub block_errors: f64,
+    }
 }
 
 impl Lte {
@@ -68,46 +70,24 @@ impl Lte {
     }
 }
 
-impl FromStr for Lte {
-    type Err = String;
-
-    /// `mean=10mbit,deviation=0.5,coherence=100ms,block_errors=10%`; all but
-    /// the mean may be left out.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut options = Options::new("lte", text)?;
-        let lte = Lte {
-            mean: options.need("mean", units::parse_rate)?,
-            deviation: options
-                .take("deviation", units::parse_number)?
-                .unwrap_or_else(Self::deviation),
-            coherence: options
-                .take("coherence", units::parse_duration)?
-                .unwrap_or_else(Self::coherence),
-            block_errors: options
-                .take("block_errors", units::parse_share)?
-                .unwrap_or_else(Self::block_errors),
-        };
-        options.end()?;
-        Ok(lte)
+documented! {
+    /// Losses of two states (Gilbert 1960, Elliott 1963). It begins in the good one.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct GilbertElliott {
+        /// Probability per packet to go from the good state to the bad one.
+        #[serde(with = "Text::<Share>")]
+        pub to_bad: f64,
+        /// Probability per packet to go back, larger than 0.
+        #[serde(with = "Text::<Share>")]
+        pub to_good: f64,
+        /// Probability of a loss in the good state.
+        #[serde(with = "Text::<Share>", default)]
+        pub loss_good: f64,
+        /// Probability of a loss in the bad state.
+        #[serde(with = "Text::<Share>", default = "GilbertElliott::loss_bad")]
+        pub loss_bad: f64,
     }
-}
-
-/// Losses of two states (Gilbert 1960, Elliott 1963). It begins in the good one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GilbertElliott {
-    /// Probability per packet to go from the good state to the bad one.
-    #[serde(with = "Text::<Share>")]
-    pub to_bad: f64,
-    /// Probability per packet to go back, larger than 0.
-    #[serde(with = "Text::<Share>")]
-    pub to_good: f64,
-    /// Probability of a loss in the good state.
-    #[serde(with = "Text::<Share>", default)]
-    pub loss_good: f64,
-    /// Probability of a loss in the bad state.
-    #[serde(with = "Text::<Share>", default = "GilbertElliott::loss_bad")]
-    pub loss_bad: f64,
 }
 
 impl GilbertElliott {
@@ -141,39 +121,19 @@ impl GilbertElliott {
     }
 }
 
-impl FromStr for GilbertElliott {
-    type Err = String;
-
-    /// `to_bad=1%,to_good=25%,loss_good=0%,loss_bad=50%`; the losses may be
-    /// left out and are 0 and 1 then.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut options = Options::new("burst", text)?;
-        let burst = GilbertElliott {
-            to_bad: options.need("to_bad", units::parse_share)?,
-            to_good: options.need("to_good", units::parse_share)?,
-            loss_good: options
-                .take("loss_good", units::parse_share)?
-                .unwrap_or_default(),
-            loss_bad: options
-                .take("loss_bad", units::parse_share)?
-                .unwrap_or_else(Self::loss_bad),
-        };
-        options.end()?;
-        Ok(burst)
+documented! {
+    /// A token bucket: a packet passes at once where there are tokens for all its
+    /// bytes, and is dropped otherwise (RFC 2697 with one rate and one bucket).
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Policer {
+        /// Bits per second that flow into the bucket.
+        #[serde(with = "Text::<Rate>")]
+        pub rate: u64,
+        /// Bytes that it holds, and has at the beginning.
+        #[serde(with = "Text::<Size>")]
+        pub burst: u64,
     }
-}
-
-/// A token bucket: a packet passes at once where there are tokens for all its
-/// bytes, and is dropped otherwise (RFC 2697 with one rate and one bucket).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Policer {
-    /// Bits per second that flow into the bucket.
-    #[serde(with = "Text::<Rate>")]
-    pub rate: u64,
-    /// Bytes that it holds, and has at the beginning.
-    #[serde(with = "Text::<Size>")]
-    pub burst: u64,
 }
 
 impl Policer {
@@ -195,29 +155,16 @@ impl Policer {
     }
 }
 
-impl FromStr for Policer {
-    type Err = String;
-
-    /// `rate=10mbit,burst=30kB`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut options = Options::new("policer", text)?;
-        let policer = Policer {
-            rate: options.need("rate", units::parse_rate)?,
-            burst: options.need("burst", units::parse_size)?,
-        };
-        options.end()?;
-        Ok(policer)
+documented! {
+    /// A burst of losses that comes by count.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct LossEvery {
+        /// Packets from the end of a burst to the end of the next.
+        pub packets: u32,
+        /// Packets that are lost, the last of these; fewer than all.
+        pub burst: u32,
     }
-}
-
-/// A burst of losses that comes by count.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LossEvery {
-    /// Packets from the end of a burst to the end of the next.
-    pub packets: u32,
-    /// Packets that are lost, the last of these; fewer than all.
-    pub burst: u32,
 }
 
 impl LossEvery {
@@ -236,66 +183,35 @@ impl LossEvery {
     }
 }
 
-impl FromStr for LossEvery {
-    type Err = String;
-
-    /// `packets=500,burst=8`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut options = Options::new("loss_every", text)?;
-        let every = LossEvery {
-            packets: options.need("packets", packets)?,
-            burst: options.need("burst", packets)?,
-        };
-        options.end()?;
-        Ok(every)
+documented! {
+    /// Packets are held ahead of the queue and enter it together.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Aggregate {
+        /// How many go together, at least 1.
+        pub packets: u32,
+        /// The first of them waits no longer than this.
+        #[serde(with = "Text::<Time>")]
+        pub at_most: Duration,
     }
 }
 
-fn packets(text: &str) -> Result<u32, String> {
-    text.parse()
-        .map_err(|_| format!("`{text}` is no number of packets, such as 16"))
-}
-
-/// Packets are held ahead of the queue and enter it together.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Aggregate {
-    /// How many go together, at least 1.
-    pub packets: u32,
-    /// The first of them waits no longer than this.
-    #[serde(with = "Text::<Time>")]
-    pub at_most: Duration,
-}
-
-impl FromStr for Aggregate {
-    type Err = String;
-
-    /// `packets=16,at_most=10ms`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut options = Options::new("aggregate", text)?;
-        let aggregate = Aggregate {
-            packets: options.need("packets", packets)?,
-            at_most: options.need("at_most", units::parse_duration)?,
-        };
-        options.end()?;
-        Ok(aggregate)
+documented! {
+    /// The path moves from one cell to another and back, again and again.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Handover {
+        /// Time between two handovers; the first comes after it.
+        #[serde(with = "Text::<Time>")]
+        pub every: Duration,
+        /// For so long nothing is delivered; what would be comes at its end.
+        #[serde(with = "Text::<Time>")]
+        pub gap: Duration,
+        /// Propagation delay after the first handover, the third and so on, in
+        /// turn with the direction's own.
+        #[serde(with = "Text::<Time>")]
+        pub delay: Duration,
     }
-}
-
-/// The path moves from one cell to another and back, again and again.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Handover {
-    /// Time between two handovers; the first comes after it.
-    #[serde(with = "Text::<Time>")]
-    pub every: Duration,
-    /// For so long nothing is delivered; what would be comes at its end.
-    #[serde(with = "Text::<Time>")]
-    pub gap: Duration,
-    /// Propagation delay after the first handover, the third and so on, in
-    /// turn with the direction's own.
-    #[serde(with = "Text::<Time>")]
-    pub delay: Duration,
 }
 
 impl Handover {
@@ -307,21 +223,5 @@ impl Handover {
             self.gap
         );
         Ok(())
-    }
-}
-
-impl FromStr for Handover {
-    type Err = String;
-
-    /// `every=10s,gap=50ms,delay=30ms`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut options = Options::new("handover", text)?;
-        let handover = Handover {
-            every: options.need("every", units::parse_duration)?,
-            gap: options.need("gap", units::parse_duration)?,
-            delay: options.need("delay", units::parse_duration)?,
-        };
-        options.end()?;
-        Ok(handover)
     }
 }

@@ -1,60 +1,59 @@
 //! What changes with time: steps and outages, once or over and over.
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{ensure, Result};
 use serde::{Deserialize, Serialize};
 
 use super::{Direction, Queue};
-use crate::units::{
-    parse_duration, parse_queue, parse_rate, parse_share, Form, Maybe, Options, Rate, Room, Share,
-    Text, Time,
-};
+use crate::documented::documented;
+use crate::units::{format_duration, parse_rate, Form, Maybe, Rate, Room, Share, Text, Time};
 
-/// From a time on the direction has other values; what a step does not name
-/// stays as it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Step {
-    /// Since the beginning, of the run or of the period.
-    #[serde(with = "Text::<Time>")]
-    pub at: Duration,
-    /// Bits per second.
-    #[serde(
-        with = "Maybe::<StepRate>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub rate: Option<u64>,
-    /// One-way propagation delay.
-    #[serde(
-        with = "Maybe::<Time>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub delay: Option<Duration>,
-    /// Standard deviation of the delay.
-    #[serde(
-        with = "Maybe::<Time>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub jitter: Option<Duration>,
-    /// Probability that a packet is lost, 0 to 1.
-    #[serde(
-        with = "Maybe::<Share>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub loss: Option<f64>,
-    /// The most that waits for the bottleneck.
-    #[serde(
-        with = "Maybe::<Room>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub queue: Option<Queue>,
+documented! {
+    /// From a time on the direction has other values; what a step does not name
+    /// stays as it is.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Step {
+        /// Since the beginning, of the run or of the period.
+        #[serde(with = "Text::<Time>")]
+        pub at: Duration,
+        /// Bits per second.
+        #[serde(
+            with = "Maybe::<StepRate>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        pub rate: Option<u64>,
+        /// One-way propagation delay.
+        #[serde(
+            with = "Maybe::<Time>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        pub delay: Option<Duration>,
+        /// Standard deviation of the delay.
+        #[serde(
+            with = "Maybe::<Time>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        pub jitter: Option<Duration>,
+        /// Probability that a packet is lost, 0 to 1.
+        #[serde(
+            with = "Maybe::<Share>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        pub loss: Option<f64>,
+        /// The most that waits for the bottleneck.
+        #[serde(
+            with = "Maybe::<Room>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        pub queue: Option<Queue>,
+    }
 }
 
 /// A rate, and for one of 0 the key that is meant.
@@ -81,63 +80,17 @@ fn step_rate(text: &str) -> Result<u64, String> {
     })
 }
 
-impl FromStr for Step {
-    type Err = String;
-
-    /// `20s=2mbit`, or `at=20s` with any of `rate`, `delay`, `jitter`, `loss`
-    /// and `queue`: `at=20s,delay=30ms,loss=1%`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.trim_start().starts_with("at=") {
-            let mut options = Options::new("step", text)?;
-            let step = Step {
-                at: options.need("at", parse_duration)?,
-                rate: options.take("rate", step_rate)?,
-                delay: options.take("delay", parse_duration)?,
-                jitter: options.take("jitter", parse_duration)?,
-                loss: options.take("loss", parse_share)?,
-                queue: options.take("queue", parse_queue)?,
-            };
-            options.end()?;
-            return Ok(step);
-        }
-        let (at, rate) = text.split_once('=').ok_or_else(|| {
-            format!(
-                "`{text}` is not understood; expected a step, such as 20s=2mbit or \
-                 at=20s,delay=30ms"
-            )
-        })?;
-        Ok(Step {
-            at: parse_duration(at)?,
-            rate: Some(step_rate(rate)?),
-            ..Step::default()
-        })
-    }
-}
-
-/// The bottleneck stands for a while; packets wait.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Outage {
-    /// Since the beginning, of the run or of the period.
-    #[serde(with = "Text::<Time>")]
-    pub at: Duration,
-    /// For how long.
-    #[serde(with = "Text::<Time>")]
-    pub lasts: Duration,
-}
-
-impl FromStr for Outage {
-    type Err = String;
-
-    /// `10s+500ms`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (at, lasts) = text
-            .split_once('+')
-            .ok_or_else(|| format!("`{text}` is no outage, such as 10s+500ms"))?;
-        Ok(Outage {
-            at: parse_duration(at)?,
-            lasts: parse_duration(lasts)?,
-        })
+documented! {
+    /// The bottleneck stands for a while; packets wait.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Outage {
+        /// Since the beginning, of the run or of the period.
+        #[serde(with = "Text::<Time>")]
+        pub at: Duration,
+        /// For how long.
+        #[serde(with = "Text::<Time>")]
+        pub lasts: Duration,
     }
 }
 
@@ -161,6 +114,25 @@ impl Direction {
             stages.push((step.at, stage.clone()));
         }
         stages
+    }
+
+    /// Whether each step and outage begins before the end of the run.
+    ///
+    /// # Errors
+    ///
+    /// The first that does not.
+    pub(crate) fn check_end(&self, end: Duration) -> Result<()> {
+        let steps = self.steps.iter().map(|step| ("step", step.at));
+        let outages = self.outages.iter().map(|outage| ("outage", outage.at));
+        for (what, at) in steps.chain(outages) {
+            ensure!(
+                at < end,
+                "{what}: begins when the run is over (got {}); expected a time before {}",
+                format_duration(at),
+                format_duration(end)
+            );
+        }
+        Ok(())
     }
 
     pub(super) fn check_schedule(&self) -> Result<()> {
@@ -233,44 +205,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_a_rate_or_whatever_it_names() {
-        let at = Duration::from_secs(20);
-        let rate = Some(2_000_000);
-        let slower = Step {
-            at,
-            rate,
-            ..Step::default()
-        };
-        assert_eq!("20s=2mbit".parse(), Ok(slower));
+    fn a_step_is_whatever_it_names() {
         let farther = Step {
-            at,
+            at: Duration::from_secs(20),
             delay: Some(Duration::from_millis(30)),
             jitter: Some(Duration::from_millis(5)),
             loss: Some(0.01),
             queue: Some(Queue::Time(Duration::from_millis(80))),
             ..Step::default()
         };
-        let text = "at=20s,delay=30ms,jitter=5ms,loss=1%,queue=80ms";
-        assert_eq!(text.parse(), Ok(farther));
         let json = r#"{"at":"20s","delay":"30ms","jitter":"5ms","loss":"1%","queue":"80ms"}"#;
         assert_eq!(serde_json::to_string(&farther).unwrap(), json);
         assert_eq!(serde_json::from_str::<Step>(json).unwrap(), farther);
-        for text in ["20s", "at=20s,speed=1mbit", "delay=5ms"] {
-            assert!(text.parse::<Step>().is_err(), "{text}");
+        for json in [r#"{"at":"20s","speed":"1mbit"}"#, r#"{"delay":"5ms"}"#] {
+            assert!(serde_json::from_str::<Step>(json).is_err(), "{json}");
         }
     }
 
     #[test]
     fn a_step_to_no_rate_is_refused_with_what_is_meant() {
         for text in ["0mbit", "0.0 kbit", "0bit"] {
-            let error = format!("20s={text}").parse::<Step>().unwrap_err();
-            assert!(error.contains("outage"), "{text}: {error}");
             let json = format!(r#"{{"at": "20s", "rate": "{text}"}}"#);
             let error = serde_json::from_str::<Step>(&json).unwrap_err();
             assert!(error.to_string().contains("outage"), "{text}: {error}");
         }
-        let error = "20s=ten".parse::<Step>().unwrap_err();
-        assert!(!error.contains("outage"), "{error}");
+        let json = r#"{"at": "20s", "rate": "ten"}"#;
+        let error = serde_json::from_str::<Step>(json).unwrap_err();
+        assert!(!error.to_string().contains("outage"), "{error}");
     }
 
     #[test]

@@ -3,16 +3,16 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context, Result};
 
+use super::facts::Facts;
 use super::process::supervise;
 use super::qlog::trace;
-use super::results::RunSummary;
-use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD, STAGE};
-use super::sandbox::{Choice, Sandbox};
-use super::{series, tc, Job};
+use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD};
+use super::sandbox::Sandbox;
+use super::{series, tc, Job, Means};
 use crate::link::Link;
 use crate::sim::Sample;
 
@@ -24,6 +24,8 @@ const MOST_OVERHEAD: Duration = Duration::from_secs(120);
 pub struct Bench {
     sandbox: Sandbox,
     blank: Job,
+    /// When it was ready.
+    begun: Instant,
 }
 
 /// A transfer.
@@ -64,20 +66,27 @@ pub struct Measured {
     pub rtt_ms: Option<(f64, f64)>,
     /// The transfer over time.
     pub series: Vec<Sample>,
+    /// All that is known of the run.
+    pub facts: serde_json::Value,
+    /// What makes the figures doubtful, if anything.
+    pub doubt: Option<String>,
 }
 
 impl Bench {
-    /// Finds netem, and the pair of programs in `programs` or beside this
-    /// program.
+    /// Finds netem and the pair of programs.
     ///
     /// # Errors
     ///
     /// What this machine lacks, and how to get it.
-    pub fn find(programs: Option<&Path>) -> Result<Self> {
-        let mut blank = blank(programs)?;
-        let sandbox = Sandbox::find(Choice::Auto)?;
+    pub fn find(means: &Means) -> Result<Self> {
+        let mut blank = blank(means.programs.as_deref())?;
+        let sandbox = Sandbox::find(means.sandbox)?;
         blank.uml_clock = sandbox.clock()?;
-        Ok(Bench { sandbox, blank })
+        Ok(Bench {
+            sandbox,
+            blank,
+            begun: Instant::now(),
+        })
     }
 
     /// Makes a transfer over a new network.
@@ -97,10 +106,17 @@ impl Bench {
             ..self.blank.clone()
         };
         let folder = tempfile::tempdir().context("cannot make a folder for a run")?;
-        let record = sandboxed(&self.sandbox, &job, folder.path(), stop, |_| ())?;
+        let _processor = self.sandbox.processor();
+        let record = sandboxed(&self.sandbox, &job, folder.path(), stop)?;
         let queue_ms = record.bottleneck_queue.as_ref();
         let queue_ms = queue_ms.map(|queue| (queue.mean_ms, queue.p95_ms));
-        let run = RunSummary::new(&job, folder.path(), record)?;
+        let run = Facts::new(
+            &self.sandbox,
+            &job,
+            folder.path(),
+            record,
+            self.begun.elapsed(),
+        )?;
         let traces = ["server", "client"].map(|side| trace(&folder.path().join(side)));
         let [server, client] = traces;
         let (server, client) = (server?, client?);
@@ -123,6 +139,8 @@ impl Bench {
             queue_ms,
             rtt_ms: run.transport.rtt_ms.map(|rtt| (rtt.p50, rtt.p95)),
             series,
+            doubt: run.doubt(),
+            facts: serde_json::to_value(&run)?,
         })
     }
 }
@@ -151,7 +169,7 @@ pub fn check(link: &Link) -> Result<()> {
 
 /// A job without link, controller and length, which uses the pair in
 /// `programs` or beside this program.
-pub(super) fn blank(programs: Option<&Path>) -> Result<Job> {
+fn blank(programs: Option<&Path>) -> Result<Job> {
     let folder = match programs {
         Some(folder) => folder.to_owned(),
         None => std::env::current_exe()?.with_file_name("examples"),
@@ -163,14 +181,13 @@ pub(super) fn blank(programs: Option<&Path>) -> Result<Job> {
         time_limit: Duration::ZERO,
         server: program(&folder, "http3-server")?,
         client: program(&folder, "http3-client")?,
-        server_options: Vec::new(),
         uml_clock: None,
     })
 }
 
 /// More bytes than the link carries in the time: what passes at its rate
 /// without any header, or 10 Gbit/s.
-pub(super) fn endless(link: &Link, duration: Duration) -> u64 {
+fn endless(link: &Link, duration: Duration) -> u64 {
     let rate = link.down.rate.unwrap_or(10_000_000_000);
     (rate as f64 / 8.0 * duration.as_secs_f64()) as u64 + 1
 }
@@ -185,27 +202,17 @@ fn program(folder: &Path, name: &str) -> Result<PathBuf> {
     })
 }
 
-/// Has `job` done in `folder`, and is told its stages.
-pub(super) fn sandboxed(
-    sandbox: &Sandbox,
-    job: &Job,
-    folder: &Path,
-    stop: &AtomicBool,
-    mut reached: impl FnMut(&str),
-) -> Result<Record> {
+/// Has `job` done in `folder`.
+fn sandboxed(sandbox: &Sandbox, job: &Job, folder: &Path, stop: &AtomicBool) -> Result<Record> {
     let exchange = folder.join(EXCHANGE);
     fs::create_dir_all(&exchange)
         .and_then(|()| fs::write(exchange.join(JOB), serde_json::to_vec(job)?))
         .with_context(|| format!("cannot write into {}", folder.display()))?;
-    let _processor = sandbox.processor();
     let mut command = sandbox.command(folder)?;
     let mut words = Vec::new();
     let patience = job.time_limit + MOST_OVERHEAD;
     supervise(&mut command, patience, stop, |line| {
-        match line.strip_prefix(STAGE) {
-            Some(stage) => reached(stage),
-            None => words.push(line.to_owned()),
-        }
+        words.push(line.to_owned());
     })?;
     if let Ok(error) = fs::read_to_string(exchange.join(ERROR)) {
         bail!("{error}");

@@ -19,21 +19,17 @@
 
 mod bench;
 mod calibration;
-mod command;
 mod counters;
-mod experiment;
+mod facts;
 mod network;
 mod pair;
 mod process;
 mod processor;
-mod progress;
 mod qlog;
 mod queue;
-mod results;
 mod run;
 mod sandbox;
 mod series;
-mod table;
 mod tc;
 mod uml;
 
@@ -41,21 +37,34 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{ensure, Result};
+use clap::Args;
 use serde::{Deserialize, Serialize};
 
 pub use bench::{check, Bench, Measured, Transfer};
-pub use command::{Netem, Options};
-pub use experiment::execute;
 pub(crate) use processor::runs_at_a_time;
 pub use run::inside;
+pub(crate) use tc::KEYS;
 pub use uml::boot;
 
 use crate::link::Link;
 use crate::sim;
+use sandbox::Choice;
 
 /// The UDP payload of a full-sized datagram, in bytes; what the example server
 /// takes when it is not told otherwise.
 pub const MAX_DATAGRAM_SIZE: usize = 1350;
+
+/// What netem takes of this machine.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Means {
+    /// For netem: where http3-server and http3-client are [default: `examples`
+    /// beside this program].
+    #[arg(long, value_name = "FOLDER")]
+    programs: Option<PathBuf>,
+    /// For netem: whose kernel shapes the packets.
+    #[arg(long, value_enum, default_value_t)]
+    sandbox: Choice,
+}
 
 /// Checks that the example server, a program of its own, can have this controller.
 ///
@@ -86,8 +95,6 @@ pub struct Job {
     pub server: PathBuf,
     /// The program http3-client.
     pub client: PathBuf,
-    /// More options for the server.
-    pub server_options: Vec<String>,
     /// In user-mode Linux: the library that gives both programs a clock.
     pub uml_clock: Option<PathBuf>,
 }

@@ -39,7 +39,6 @@ impl Pair<'_> {
         let mut arguments = vec!["--listen", &listen, "--qlog", "server"];
         arguments.extend(["--cc", &self.job.congestion_control]);
         arguments.extend(["--cert-dir", CERTIFICATES]);
-        arguments.extend(self.job.server_options.iter().map(String::as_str));
         let (mut child, log) = self.start("server", &self.job.server, &arguments)?;
         let ready = first_line(child.stdout.take().expect("the output is piped"));
         let mut server = Server { child, log };

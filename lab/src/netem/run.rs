@@ -23,9 +23,6 @@ pub(super) const JOB: &str = "job.json";
 pub(super) const RECORD: &str = "record.json";
 /// The reason why there is no record, in [`EXCHANGE`].
 pub(super) const ERROR: &str = "error.txt";
-/// What stands before the name of each stage that a run reaches, in a line of
-/// the standard output.
-pub(super) const STAGE: &str = "stage: ";
 
 /// What a run has found out.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,9 +66,7 @@ pub fn inside(folder: &Path) -> Result<()> {
 fn job(folder: &Path) -> Result<()> {
     let exchange = folder.join(EXCHANGE);
     let job: Job = serde_json::from_reader(File::open(exchange.join(JOB))?)?;
-    stage("network");
     let Network { commands } = Network::build(&job.link)?;
-    stage("calibration");
     let calibration = Calibration::measure(&job.link).context("cannot calibrate the link")?;
 
     let mut pair = Pair {
@@ -84,7 +79,6 @@ fn job(folder: &Path) -> Result<()> {
     let processor = Processor::read()?;
     let rate = job.link.down.rate;
     let meter = rate.map(|_| Meter::start(DOWN_BOTTLENECK)).transpose()?;
-    stage("transfer");
     let client = pair.download()?;
     let queue = meter.zip(rate).map(|(meter, rate)| meter.stop(rate));
     let queue = queue.transpose()?;
@@ -107,10 +101,6 @@ fn job(folder: &Path) -> Result<()> {
     fs::write(&partial, serde_json::to_vec(&record)?)?;
     fs::rename(partial, exchange.join(RECORD))?;
     Ok(())
-}
-
-fn stage(name: &str) {
-    println!("{STAGE}{name}");
 }
 
 fn kernel() -> Result<String> {

@@ -9,13 +9,14 @@ use anyhow::{bail, Context, Result};
 use clap::ValueEnum;
 use nix::unistd::geteuid;
 
-use super::processor::{self, Processor};
+use super::processor::Processor;
 use super::uml::{self, Uml};
 
 /// What the user asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Choice {
     /// The kernel of this machine if it has netem, else user-mode Linux
+    #[default]
     Auto,
     /// The kernel of this machine
     Kernel,
@@ -97,14 +98,6 @@ impl Sandbox {
         match self {
             Sandbox::Kernel => None,
             Sandbox::Uml(_) => Processor::take(),
-        }
-    }
-
-    /// How many processors so many runs at a time keep awake.
-    pub(super) fn awake(&self, runs: usize) -> usize {
-        match self {
-            Sandbox::Kernel => 0,
-            Sandbox::Uml(_) => runs.min(processor::count()),
         }
     }
 

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{ensure, Result};
+use serde_json::{Map, Value};
 
-use crate::link::{Aqm, Direction, Distribution, IP_AND_UDP_HEADERS};
+use crate::link::{Direction, IP_AND_UDP_HEADERS};
 
 use super::MAX_DATAGRAM_SIZE;
 
@@ -15,40 +16,35 @@ const DELAY_LINE_LIMIT: u32 = 1_000_000;
 /// has a rate, and this one takes no time.
 const ORDERING_RATE: &str = "1000gbit";
 
+/// The keys of a direction that [`bottleneck`] and [`delay_line`] make.
+pub(crate) const KEYS: [&str; 8] = [
+    "rate", "queue", "delay", "jitter", "loss", "loss_run", "reorder", "grid",
+];
+
 /// Whether netem can be such a direction.
 ///
 /// # Errors
 ///
-/// What it cannot be, and what can.
+/// The first key that it does not make, and what does.
 pub(super) fn check(direction: &Direction) -> Result<()> {
-    for (has, what) in [
-        (!direction.steps.is_empty(), "steps"),
-        (!direction.outages.is_empty(), "outages"),
-        (direction.trace.is_some(), "a trace"),
-        (direction.lte.is_some(), "an LTE cell"),
-        (direction.policer.is_some(), "a policer"),
-        (direction.aqm != Aqm::DropTail, "queue management"),
-        (
-            direction.jitter_distribution != Distribution::Normal,
-            "jitter of another distribution than normal",
-        ),
-        (
-            direction.jitter_hold > Duration::ZERO,
-            "jitter that packets have in common",
-        ),
-        (direction.jitter_reorders, "jitter that reorders"),
-        (direction.burst.is_some(), "losses in two states"),
-        (direction.loss_every.is_some(), "losses by count"),
-        (direction.aggregate.is_some(), "aggregation"),
-        (direction.decimate > 1, "decimation"),
-        (direction.handover.is_some(), "handover"),
-    ] {
+    let blank = written(&Direction::default())?;
+    for (key, value) in written(direction)? {
         ensure!(
-            !has,
-            "netem here does not make {what}; `petra-lab sim` does"
+            KEYS.contains(&key.as_str()) || blank.get(&key) == Some(&value),
+            "{key}: netem here does not make it (got {value}); expected a link of {} alone, or \
+             `petra-lab sim`",
+            KEYS.join(", ")
         );
     }
     Ok(())
+}
+
+/// What a plan says of the direction, defaults aside.
+fn written(direction: &Direction) -> Result<Map<String, Value>> {
+    match serde_json::to_value(direction)? {
+        Value::Object(keys) => Ok(keys),
+        _ => unreachable!("a direction is a table"),
+    }
 }
 
 /// netem's arguments for the interface with the rate and the drop-tail queue;
@@ -121,6 +117,7 @@ fn words(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::documented::Documented;
     use crate::link::Queue;
 
     fn joined(words: Option<Vec<String>>) -> String {
@@ -132,6 +129,56 @@ mod tests {
             rate: Some(10_000_000),
             delay: Duration::from_millis(45),
             ..Direction::default()
+        }
+    }
+
+    /// Each key as a plan has it, with a value that is no default.
+    const LINKS: [(&str, &str); 23] = [
+        ("rate", r#""1mbit""#),
+        ("steps", r#"[{"at": "1s", "delay": "1ms"}]"#),
+        ("outages", r#"[{"at": "1s", "lasts": "1s"}]"#),
+        ("repeat", r#""1s""#),
+        ("trace", r#""file""#),
+        ("lte", r#"{"mean": "1mbit"}"#),
+        ("policer", r#"{"rate": "1mbit", "burst": "2kB"}"#),
+        ("queue", r#""2bdp""#),
+        ("aqm", r#""codel""#),
+        ("delay", r#""1ms""#),
+        ("jitter", r#""1ms""#),
+        ("jitter_distribution", r#""pareto""#),
+        ("jitter_hold", r#""1ms""#),
+        ("jitter_reorders", "true"),
+        ("loss", r#""1%""#),
+        ("loss_run", "2"),
+        ("burst", r#"{"to_bad": "1%", "to_good": "1%"}"#),
+        ("loss_every", r#"{"packets": 10, "burst": 1}"#),
+        ("reorder", r#""1%""#),
+        ("grid", r#""1ms""#),
+        ("aggregate", r#"{"packets": 2, "at_most": "1ms"}"#),
+        ("decimate", "2"),
+        (
+            "handover",
+            r#"{"every": "1s", "gap": "1ms", "delay": "1ms"}"#,
+        ),
+    ];
+
+    #[test]
+    fn of_every_key_netem_makes_it_or_says_that_it_does_not() {
+        let keys = LINKS.map(|(key, _)| key);
+        let fields: Vec<&str> = Direction::FIELDS.iter().map(|it| it.name).collect();
+        assert_eq!(keys.to_vec(), fields);
+        for (key, value) in LINKS {
+            let text = format!("{{\"{key}\": {value}}}");
+            let direction: Direction = serde_json::from_str(&text).unwrap();
+            let checked = check(&direction).map_err(|error| error.to_string());
+            match KEYS.contains(&key) {
+                true => assert_eq!(checked, Ok(()), "{key}"),
+                false => {
+                    let error = checked.unwrap_err();
+                    assert!(error.starts_with(&format!("{key}: ")), "{error}");
+                    assert!(error.contains("`petra-lab sim`"), "{error}");
+                }
+            }
         }
     }
 

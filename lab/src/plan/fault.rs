@@ -82,9 +82,19 @@ impl serde::de::Error for Fault {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources {
     files: Vec<(PathBuf, String)>,
+    /// Whether nobody has the text before their eyes.
+    typed: bool,
 }
 
 impl Sources {
+    /// Those of a text that is in no file.
+    pub(super) fn typed(name: PathBuf, text: String) -> Self {
+        Sources {
+            files: vec![(name, text)],
+            typed: true,
+        }
+    }
+
     /// Adds a file and returns its number.
     pub(super) fn add(&mut self, path: PathBuf, text: String) -> usize {
         self.files.push((path, text));
@@ -121,6 +131,9 @@ impl Sources {
     ///     |        ^^^^^
     /// ```
     pub(super) fn explain(&self, fault: &Fault) -> anyhow::Error {
+        if self.typed {
+            return anyhow::Error::msg(fault.to_string());
+        }
         let place = fault.place.unwrap_or(Place {
             file: 0,
             start: 0,

@@ -34,12 +34,13 @@ mod write;
 mod tests;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Context, Result};
 
 pub(crate) use axis::MOST;
 pub use expect::{Expectation, Relation, Selection, Than, Tolerance};
+pub(crate) use read::PLAN;
 pub(crate) use space::{Gene, Space, Spot};
 
 use crate::backend::Backend;
@@ -129,6 +130,18 @@ impl Plan {
             return Err(sources.explain(&Fault::at(space.key_place, message)));
         }
         Self::of(&root, sources, path)
+    }
+
+    /// The plan `name` of a text that is in no file; its traces are files by their
+    /// places from here.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, with the field.
+    pub fn of_text(name: &str, text: &str) -> Result<Self> {
+        let file = PathBuf::from(format!("{name}.toml"));
+        let Document { sources, root } = Document::of_text(&file, text)?;
+        Self::of(&root, sources, &file)
     }
 
     /// The plan of these values, as it would be read from `path`.

@@ -20,24 +20,28 @@ pub(super) const SCENARIO: [&str; 7] = [
     "sample_every",
 ];
 
+/// A field of a plan: its name, values, default, and what it is.
+pub(crate) type About = (&'static str, &'static str, &'static str, &'static str);
+
 /// The other fields of a plan.
-const PLAN: [&str; 16] = [
-    "extends",
-    "title",
-    "description",
-    "backend",
-    "seeds",
-    "metrics",
-    "subject",
-    "series",
-    "frames",
-    "qlog",
-    "controllers",
-    "sweep",
-    "space",
-    "case",
-    "expect",
-    "exception",
+#[rustfmt::skip]
+pub(crate) const PLAN: [About; 16] = [
+    ("extends", "file", "none", "Another plan, by its place from this one. What this one says counts over what that one says, table by table; the descriptions follow each other."),
+    ("title", "text", "empty", "One line."),
+    ("description", "text", "empty", "What is measured and what was assumed."),
+    ("backend", "`sim`, `netem`", "`sim`", "Virtual time, the same figures every time; or real time, one flow over one link."),
+    ("seeds", "`10`, `[7, 9]`, `{ from = 1, to = 10 }`", "`1`", "How many seeds, or which; at most 1000000."),
+    ("metrics", "list of [metrics](simulator.md#what-is-measured)", "goodput, share, loss, mean queue, mean RTT", "What to show, the most important first; results have all."),
+    ("subject", "whole number", "none", "The flow under test, from 0. Tables, expectations and distributions have it alone, and a sweep over its controller (`flow.0.cc`) makes columns; the rows of the results have all flows."),
+    ("series", "`true`, `false`", "`false`", "Whether each run's flows are kept over time."),
+    ("frames", "table", "the whole run", "The parts of the run that pictures of windows show."),
+    ("qlog", "`true`, `false`", "`false`", "Whether the qlogs of both ends of each run are kept, with copies for qvis: of 20 s at 20 Mbit/s some 100 MB, with `cubic` and its small datagrams some 400."),
+    ("controllers", "table", "empty", "Names for controllers, in the plan, its tables and its results; with `silly_window_avoidance` and `cubic_spurious_undo` where they go with one."),
+    ("sweep", "table of lists, ranges, or fields that change together", "empty", "What the runs differ in. A range is `{ from = \"0%\", to = \"2%\", steps = 5, spacing = \"linear\" }` (or `log`), up or down. `references` in a table says how many times as large the cases' numbers are at each place."),
+    ("space", "table", "none", "What is left open, for [`petra-lab hunt`](hunt.md) to search; such a plan has no runs of its own."),
+    ("case", "list of tables", "empty", "Rows of their own: `name`, `set` and numbers to carry into the results."),
+    ("expect", "list of tables", "empty", "What is expected: `metric`, `of`, one of `at_least`, `at_most` and `about`, and `tolerance`."),
+    ("exception", "list of tables", "empty", "Where expectations are known not to hold: `of`, `than` and `because`."),
 ];
 
 /// How many plans may extend each other.
@@ -58,6 +62,19 @@ impl Document {
     pub(super) fn read(path: &Path) -> Result<Self> {
         let mut sources = Sources::default();
         let root = read(path, &mut sources, DEEPEST)?;
+        Ok(Document { sources, root })
+    }
+}
+
+impl Document {
+    /// Of a text that would be `file`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub(super) fn of_text(file: &Path, text: &str) -> Result<Self> {
+        let sources = Sources::typed(file.to_owned(), text.to_owned());
+        let root = fields(text, 0).map_err(|fault| sources.explain(&fault))?;
         Ok(Document { sources, root })
     }
 }
@@ -104,11 +121,12 @@ fn fields(text: &str, file: usize) -> Result<Table, Fault> {
         return Err(Fault::at(place, "a plan is a table"));
     };
     for entry in &root.entries {
-        if !PLAN.iter().chain(&SCENARIO).any(|name| *name == entry.key) {
+        let names = PLAN.iter().map(|(name, ..)| *name).chain(SCENARIO);
+        if !names.clone().any(|name| name == entry.key) {
             let message = format!(
                 "a plan has no field `{}`; it has {}",
                 entry.key,
-                [&PLAN[..], &SCENARIO[..]].concat().join(", ")
+                names.collect::<Vec<_>>().join(", ")
             );
             return Err(Fault::at(entry.key_place, message));
         }

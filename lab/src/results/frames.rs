@@ -4,21 +4,24 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::documented::documented;
 use crate::units::{Text, Time};
 
-/// A time of the run, shown in parts of the same length.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Frames {
-    /// The beginning of the first.
-    #[serde(with = "Text::<Time>", default)]
-    pub from: Duration,
-    /// The end of the last.
-    #[serde(with = "Text::<Time>")]
-    pub to: Duration,
-    /// How long each is; zero is all in one.
-    #[serde(with = "Text::<Time>", default)]
-    pub each: Duration,
+documented! {
+    /// A time of the run, shown in parts of the same length.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Frames {
+        /// The beginning of the first.
+        #[serde(with = "Text::<Time>", default)]
+        pub from: Duration,
+        /// The end of the last.
+        #[serde(with = "Text::<Time>")]
+        pub to: Duration,
+        /// How long each is; zero is all in one.
+        #[serde(with = "Text::<Time>", default)]
+        pub each: Duration,
+    }
 }
 
 impl Frames {

@@ -6,34 +6,37 @@ use anyhow::{ensure, Result};
 use serde::{Deserialize, Serialize};
 
 use super::Scenario;
+use crate::documented::documented;
 use crate::units::{Maybe, Rate, Text, Time};
 
-/// Datagrams of one size at a constant rate over one link of the path.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CrossTraffic {
-    /// Bits of IP packets per second.
-    #[serde(with = "Text::<Rate>")]
-    pub rate: u64,
-    /// Bytes of each, IP and UDP header included: 28 to 65535.
-    #[serde(default = "CrossTraffic::packet")]
-    pub packet: usize,
-    /// When the first one enters.
-    #[serde(with = "Text::<Time>", default)]
-    pub start: Duration,
-    /// No one enters from this time on; `None` goes on to the end.
-    #[serde(
-        with = "Maybe::<Time>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub stop: Option<Duration>,
-    /// Which way it goes.
-    #[serde(default)]
-    pub way: Way,
-    /// Which link of the path, from 0 on.
-    #[serde(default)]
-    pub hop: usize,
+documented! {
+    /// Datagrams of one size at a constant rate over one link of the path.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct CrossTraffic {
+        /// Bits of IP packets per second.
+        #[serde(with = "Text::<Rate>")]
+        pub rate: u64,
+        /// Bytes of each, IP and UDP header included: 28 to 65535.
+        #[serde(default = "CrossTraffic::packet")]
+        pub packet: usize,
+        /// When the first one enters.
+        #[serde(with = "Text::<Time>", default)]
+        pub start: Duration,
+        /// No one enters from this time on; without it, to the end.
+        #[serde(
+            with = "Maybe::<Time>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        pub stop: Option<Duration>,
+        /// Which way it goes.
+        #[serde(default)]
+        pub way: Way,
+        /// Which link of the path, from 0 on.
+        #[serde(default)]
+        pub hop: usize,
+    }
 }
 
 /// One of both ways over a path.

@@ -9,6 +9,7 @@ use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::{Media, Scenario};
+use crate::documented::documented;
 use crate::link::Link;
 use crate::units::{parse_duration, Maybe, Size, Text, Time};
 
@@ -78,19 +79,21 @@ pub enum Traffic {
     Media(Media),
 }
 
-/// Objects of random size with random time between.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Web {
-    /// Mean size of an object in bytes. Sizes have a heavy tail: Pareto with
-    /// shape 1.2 (Crovella and Bestavros 1997 found 1.0 to 1.3), cut off at
-    /// a thousand times the least.
-    #[serde(with = "Text::<Size>")]
-    pub size: u64,
-    /// Mean of the exponential time between the end of an object and the next
-    /// request.
-    #[serde(with = "Text::<Time>")]
-    pub think: Duration,
+documented! {
+    /// Objects of random size with random time between.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Web {
+        /// Mean size of an object in bytes. Sizes have a heavy tail: Pareto with
+        /// shape 1.2 (Crovella and Bestavros 1997 found 1.0 to 1.3), cut off at
+        /// a thousand times the least.
+        #[serde(with = "Text::<Size>")]
+        pub size: u64,
+        /// Mean of the exponential time between the end of an object and the next
+        /// request.
+        #[serde(with = "Text::<Time>")]
+        pub think: Duration,
+    }
 }
 
 /// The least receive window: less than two datagrams would stall on delayed ACKs.
@@ -181,69 +184,92 @@ impl FromStr for Flow {
     }
 }
 
-/// A flow in text formats: what it downloads stands beside the rest.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    cc: String,
-    #[serde(
-        deserialize_with = "maybe_switch",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    silly_window_avoidance: Option<bool>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    cubic_spurious_undo: bool,
-    #[serde(
-        with = "Maybe::<Size>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    receive_window: Option<u64>,
-    #[serde(with = "Text::<Time>", default)]
-    start: Duration,
-    #[serde(
-        with = "Text::<Time>",
-        default,
-        skip_serializing_if = "Duration::is_zero"
-    )]
-    start_spread: Duration,
-    #[serde(
-        with = "Maybe::<Time>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    stop: Option<Duration>,
-    #[serde(with = "Text::<Time>", default)]
-    delay: Duration,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    hops: Option<(usize, usize)>,
-    #[serde(
-        with = "Maybe::<Size>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    size: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    bodies: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    at_once: Option<u32>,
-    #[serde(
-        with = "Maybe::<Time>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    on: Option<Duration>,
-    #[serde(
-        with = "Maybe::<Time>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    off: Option<Duration>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    web: Option<Web>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    media: Option<Media>,
+documented! {
+    /// A flow in text formats: what it downloads stands beside the rest.
+    #[derive(Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub(crate) struct Written {
+        /// The controller, by its name in quiche or in `[controllers]`, with options:
+        /// `petra:alpha=0.8`.
+        cc: String,
+        /// Whether the server takes less room in its window than a datagram for none;
+        /// `none` is quiche's default: on for registered controllers, off for its own.
+        #[serde(
+            deserialize_with = "maybe_switch",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        silly_window_avoidance: Option<bool>,
+        /// Whether quiche's CUBIC undoes a reduction for losses alone that proved
+        /// spurious, as RFC 9438 4.9 has it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cubic_spurious_undo: bool,
+        /// Bytes that the client takes at most before it has read them, at least 3000;
+        /// `none` is more than the path can fill.
+        #[serde(
+            with = "Maybe::<Size>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        receive_window: Option<u64>,
+        /// When the client connects, before the run ends.
+        #[serde(with = "Text::<Time>", default)]
+        start: Duration,
+        /// The most by which it connects later, as the seed draws it.
+        #[serde(
+            with = "Text::<Time>",
+            default,
+            skip_serializing_if = "Duration::is_zero"
+        )]
+        start_spread: Duration,
+        /// When the client goes away; `none` stays to the end.
+        #[serde(
+            with = "Maybe::<Time>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        stop: Option<Duration>,
+        /// Delay each way between the path and the ends of this flow.
+        #[serde(with = "Text::<Time>", default)]
+        delay: Duration,
+        /// The first and the last link of the path that it takes, from 0; all of them
+        /// when it is not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hops: Option<(usize, usize)>,
+        /// Bytes of the body; a body without end when nothing of this is said.
+        #[serde(
+            with = "Maybe::<Size>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        size: Option<u64>,
+        /// How many bodies of `size` it downloads, at least 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bodies: Option<u32>,
+        /// How many of them are asked for at a time, 1 to 100.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at_once: Option<u32>,
+        /// How long it downloads, in turn with `off`.
+        #[serde(
+            with = "Maybe::<Time>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        on: Option<Duration>,
+        /// How long it does not.
+        #[serde(
+            with = "Maybe::<Time>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        off: Option<Duration>,
+        /// Objects of random size with random time between.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        web: Option<Web>,
+        /// Live video: frames that the server sends as they are captured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        media: Option<Media>,
+    }
 }
 
 /// Reads `true`, `false` or, for quiche's default, `none`.

@@ -5,40 +5,43 @@ use std::time::Duration;
 use anyhow::{ensure, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::documented::documented;
 use crate::units::{Maybe, Rate, Text, Time};
 
-/// Frames of a live video that the server sends as they are captured, over one
-/// stream. Their sizes are log-normal; every group of them begins with a key
-/// frame, which is larger.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Media {
-    /// Mean bits per second of the frames.
-    #[serde(with = "Text::<Rate>")]
-    pub rate: u64,
-    /// Frames per second.
-    #[serde(default = "Media::fps")]
-    pub fps: u32,
-    /// Time between two key frames.
-    #[serde(with = "Text::<Time>", default = "Media::key_every")]
-    pub key_every: Duration,
-    /// How many times as large as the others key frames are.
-    #[serde(default = "Media::key_size")]
-    pub key_size: f64,
-    /// Standard deviation of the natural logarithm of a frame's size.
-    #[serde(default = "Media::deviation")]
-    pub deviation: f64,
-    /// A frame that arrives so long after its capture is late.
-    #[serde(with = "Text::<Time>", default = "Media::deadline")]
-    pub deadline: Duration,
-    /// The least rate of an encoder that follows the congestion window, window
-    /// over smoothed RTT less a margin of 15 %; `None`: it does not follow.
-    #[serde(
-        with = "Maybe::<Rate>",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub least_rate: Option<u64>,
+documented! {
+    /// Frames of a live video that the server sends as they are captured, over one
+    /// stream. Their sizes are log-normal; every group of them begins with a key
+    /// frame, which is larger.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Media {
+        /// Mean bits per second of the frames.
+        #[serde(with = "Text::<Rate>")]
+        pub rate: u64,
+        /// Frames per second.
+        #[serde(default = "Media::fps")]
+        pub fps: u32,
+        /// Time between two key frames.
+        #[serde(with = "Text::<Time>", default = "Media::key_every")]
+        pub key_every: Duration,
+        /// How many times as large as the others key frames are.
+        #[serde(default = "Media::key_size")]
+        pub key_size: f64,
+        /// Standard deviation of the natural logarithm of a frame's size.
+        #[serde(default = "Media::deviation")]
+        pub deviation: f64,
+        /// A frame that arrives so long after its capture is late.
+        #[serde(with = "Text::<Time>", default = "Media::deadline")]
+        pub deadline: Duration,
+        /// The least rate of an encoder that follows the congestion window, window
+        /// over smoothed RTT less a margin of 15 %; without it, it does not.
+        #[serde(
+            with = "Maybe::<Rate>",
+            default,
+            skip_serializing_if = "Option::is_none"
+        )]
+        pub least_rate: Option<u64>,
+    }
 }
 
 impl Media {

@@ -15,7 +15,6 @@
 
 mod agenda;
 mod channel;
-mod command;
 mod cross;
 mod download;
 mod endpoint;
@@ -25,7 +24,6 @@ mod media;
 mod meter;
 mod metrics;
 mod oracle;
-mod output;
 mod path;
 mod pool;
 mod qlog;
@@ -38,7 +36,6 @@ mod world;
 
 pub(crate) use channel::{check_trace, uniform};
 pub use channel::{Channel, Fate, Nanos, Parcel};
-pub use command::Sim;
 pub use engine::run;
 pub use meter::Delays;
 pub use metrics::{CrossReport, FlowReport, LinkReport, Objects, Report, Sample, Video};

@@ -247,7 +247,10 @@ mod tests {
     fn a_policer_is_a_limit_and_its_burst_counts_once() {
         let policed = Direction {
             rate: Some(10_000_000),
-            policer: Some("rate=2mbit,burst=250kB".parse().unwrap()),
+            policer: Some(crate::link::Policer {
+                rate: 2_000_000,
+                burst: 250_000,
+            }),
             ..Direction::default()
         };
         let scenario = Scenario::new(link::Link::symmetric(policed), vec![Flow::new("reno")]);

@@ -69,7 +69,8 @@ impl Form for Share {
         super::format_share(*share)
     }
     fn number(share: f64) -> Option<f64> {
-        (0.0..=1.0).contains(&share).then_some(share)
+        // 1 may be 1 %.
+        (0.0..1.0).contains(&share).then_some(share)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A real trace: of a server on quiche 0.30.0 with the series, with `petra` on
 //! 3 Mbit/s and 90 ms with 2 % loss, for 2 s. It was made by
-//! `petra-lab sim --cc petra --rate 3mbit --loss 2% --duration 2s --qlog DIR`.
+//! `petra-lab sim --cc petra --rate 3mbit --loss 2% --duration 2s --qlog --out DIR`.
 
 use std::io::{Cursor, Read};
 use std::sync::LazyLock;

@@ -163,7 +163,10 @@ mod tests {
     #[test]
     fn of_every_ten_packets_the_last_three_are_lost() {
         let direction = Direction {
-            loss_every: Some("packets=10,burst=3".parse().unwrap()),
+            loss_every: Some(LossEvery {
+                packets: 10,
+                burst: 3,
+            }),
             ..Direction::default()
         };
         assert!((direction.mean_loss() - 0.3).abs() < 1e-12);

@@ -505,7 +505,10 @@ mod tests {
     #[test]
     fn a_policer_drops_ahead_of_the_queue() {
         let policed = Direction {
-            policer: Some("rate=4mbit,burst=2000B".parse().unwrap()),
+            policer: Some(crate::link::Policer {
+                rate: 4_000_000,
+                burst: 2000,
+            }),
             ..direction()
         };
         let mut channel = channel(&policed);

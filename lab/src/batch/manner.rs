@@ -1,0 +1,157 @@
+//! How runs are made and shown, whatever command they are of.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use super::agenda::{Agenda, Overrides};
+use super::command::at_least_one;
+use super::journal::Journal;
+use super::keep::Shelf;
+use super::publish::publish;
+use super::show;
+use super::work::Crew;
+use crate::netem::Means;
+use crate::results::Results;
+
+/// How runs are made and shown, whatever command they are of.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Manner {
+    /// Runs at the same time [default: one for each processor; 2 of netem].
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    jobs: Option<NonZeroUsize>,
+    #[command(flatten)]
+    means: Means,
+    /// Print every run with its scenario and all its figures as JSON, instead of tables.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Manner {
+    /// Makes the runs that `out` does not have, writes the results there and prints
+    /// them. Without a folder nothing else is left.
+    ///
+    /// # Errors
+    ///
+    /// What could not be run, that it was interrupted, or [`Unmet`].
+    pub(crate) fn perform(&self, agenda: &Agenda, out: Option<&Path>) -> Result<()> {
+        match out {
+            Some(out) => self.perform_in(agenda, Overrides::default(), out, true),
+            None => {
+                let out = tempfile::tempdir().context("cannot make a folder for the runs")?;
+                self.perform_in(agenda, Overrides::default(), out.path(), false)
+            }
+        }
+    }
+
+    /// The same in a folder, which is `kept` or goes.
+    pub(super) fn perform_in(
+        &self,
+        agenda: &Agenda,
+        overrides: Overrides,
+        out: &Path,
+        kept: bool,
+    ) -> Result<()> {
+        let mut journal = Journal::open(&out.join("journal.jsonl"))?;
+        self.crew(out, kept).work(&agenda.items, &mut journal)?;
+        let results = publish(agenda, overrides, journal.finished(), out)?;
+        if self.json {
+            show::json(agenda, journal.finished())?;
+            return judged(&results);
+        }
+        finish(&results, kept.then_some(out))
+    }
+
+    /// Who makes the runs, and keeps what is wanted of them in `out`.
+    pub(super) fn crew(&self, out: &Path, kept: bool) -> Crew {
+        Crew {
+            jobs: self.jobs.map(NonZeroUsize::get),
+            means: self.means.clone(),
+            shelf: Shelf::new(out),
+            rest: match kept {
+                true => "the same command goes on from there",
+                false => "a command with --out FOLDER goes on where it was",
+            },
+        }
+    }
+}
+
+/// Of so many expectations of plans that do not hold. Nothing went wrong: the
+/// results are there.
+#[derive(Debug)]
+pub struct Unmet(pub(crate) usize);
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            1 => write!(f, "1 expectation does not hold"),
+            failed => write!(f, "{failed} expectations do not hold"),
+        }
+    }
+}
+
+impl Error for Unmet {}
+
+/// The most flows whose end is told one by one.
+const TOLD: usize = 5;
+
+/// Prints results, and says where they are if they are kept.
+pub(super) fn finish(results: &[Results], folder: Option<&Path>) -> Result<()> {
+    let mut out = io::stdout().lock();
+    for results in results {
+        show::print(results)?;
+        let rows = results.rows.iter();
+        let failures: Vec<_> = rows.filter(|row| row.failure.is_some()).collect();
+        if !failures.is_empty() {
+            writeln!(
+                out,
+                "\nflows that ended before their time: {}",
+                failures.len()
+            )?;
+        }
+        for row in failures.iter().take(TOLD) {
+            let failure = row.failure.as_deref().unwrap_or_default();
+            writeln!(
+                out,
+                "  {} with seed {}: {failure}",
+                row.controller, row.seed
+            )?;
+        }
+        match folder {
+            Some(folder) => {
+                let file = folder.join(format!("{}.csv", results.manifest.plan));
+                writeln!(out, "\nresults: {}", file.display())?;
+            }
+            None => eprintln!("nothing is kept; --out FOLDER keeps results, series and qlogs"),
+        }
+    }
+    // A table of the thesis, say: the terminal has no room for what follows of it.
+    let rows = results.iter().flat_map(|results| &results.rows);
+    let mut references = rows.flat_map(|row| &row.references);
+    if let Some(folder) =
+        folder.filter(|_| references.any(|(name, _)| name.starts_with("printed.")))
+    {
+        writeln!(
+            out,
+            "\nprinted beside measured, with ratios and intervals: petra-lab report {}",
+            folder.display()
+        )?;
+    }
+    judged(results)
+}
+
+/// Whether all expectations hold.
+fn judged(results: &[Results]) -> Result<()> {
+    let verdicts = results
+        .iter()
+        .flat_map(|results| &results.manifest.verdicts);
+    match verdicts.filter(|verdict| !verdict.holds).count() {
+        0 => Ok(()),
+        failed => Err(Unmet(failed).into()),
+    }
+}

@@ -1,0 +1,112 @@
+//! A key of a direction on the command line, where its value is one word.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::Direction;
+use crate::documented::Documented;
+
+/// Keys whose value is a table: `mean=10mbit,deviation=0.5`.
+pub(super) const TABLES: [&str; 6] = [
+    "lte",
+    "policer",
+    "burst",
+    "loss_every",
+    "aggregate",
+    "handover",
+];
+
+/// A key of a direction and its value, as a plan has it.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    key: &'static str,
+    value: Value,
+}
+
+impl Setting {
+    /// Of a text that the key understands; of steps and outages, one.
+    pub(super) fn of(key: &'static str, text: &str) -> Result<Self, String> {
+        let value = match key {
+            "steps" => Value::from([step(text)?]),
+            "outages" => Value::from([outage(text)?]),
+            "trace" => Value::from(text),
+            key if TABLES.contains(&key) => table(text)?,
+            _ => scalar(text),
+        };
+        let alone = Value::from(Map::from_iter([(key.to_owned(), value.clone())]));
+        match Direction::deserialize(&alone) {
+            Ok(_) => Ok(Setting { key, value }),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Of the form `key=value`.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let form = || format!("`{text}` is not understood; expected KEY=VALUE, such as delay=30ms");
+        let (key, value) = text.split_once('=').ok_or_else(form)?;
+        let key = key.trim();
+        let known = Direction::FIELDS.iter().find(|field| field.name == key);
+        let unknown = || {
+            let names: Vec<&str> = Direction::FIELDS.iter().map(|field| field.name).collect();
+            format!(
+                "no such key (got {key}); expected one of {}",
+                names.join(", ")
+            )
+        };
+        let key = known.ok_or_else(unknown)?.name;
+        Setting::of(key, value.trim()).map_err(|error| format!("{key}: {error}"))
+    }
+
+    /// Puts it into a table; to a list it adds.
+    pub(super) fn put(&self, table: &mut Map<String, Value>) {
+        match (table.get_mut(self.key), &self.value) {
+            (Some(Value::Array(items)), Value::Array(more)) => items.extend(more.iter().cloned()),
+            _ => drop(table.insert(self.key.to_owned(), self.value.clone())),
+        }
+    }
+}
+
+/// `at=20s,delay=30ms`, or for a rate `20s=2mbit`.
+fn step(text: &str) -> Result<Value, String> {
+    match text.split_once('=') {
+        Some((at, rate)) if at.trim() != "at" => table(&format!("at={at},rate={rate}")),
+        Some(_) => table(text),
+        None => Err(format!(
+            "`{text}` is not understood; expected a step, such as 20s=2mbit or at=20s,delay=30ms"
+        )),
+    }
+}
+
+/// `10s+500ms`.
+fn outage(text: &str) -> Result<Value, String> {
+    let form = || format!("`{text}` is not understood; expected an outage, such as 10s+500ms");
+    let (at, lasts) = text.split_once('+').ok_or_else(form)?;
+    table(&format!("at={at},lasts={lasts}"))
+}
+
+/// `mean=10mbit,deviation=0.5`.
+fn table(text: &str) -> Result<Value, String> {
+    let mut table = Map::new();
+    for option in text.split(',') {
+        let form =
+            || format!("`{option}` is not understood; expected KEY=VALUE with commas between");
+        let (key, value) = option.split_once('=').ok_or_else(form)?;
+        let key = key.trim();
+        if table.insert(key.to_owned(), scalar(value)).is_some() {
+            return Err(format!("`{key}` stands twice"));
+        }
+    }
+    Ok(table.into())
+}
+
+/// A number or a switch as TOML has it, else a text.
+fn scalar(text: &str) -> Value {
+    let text = text.trim();
+    let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
+    match (text.parse::<bool>(), text.parse::<i64>(), number(text)) {
+        (Ok(switch), ..) => switch.into(),
+        (_, Ok(whole), _) => whole.into(),
+        (.., Some(number)) => number.into(),
+        _ => text.into(),
+    }
+}

@@ -1,0 +1,128 @@
+//! What is known of a run beside its figures: what `netem/KEY.json` has.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::processor;
+use super::qlog::Transport;
+use super::run::Record;
+use super::sandbox::Sandbox;
+use super::{Job, MAX_DATAGRAM_SIZE};
+use crate::link::{goodput_limit, Link};
+
+/// A run.
+#[derive(Debug, Serialize)]
+pub(super) struct Facts {
+    pub(super) cc: String,
+    /// Whose kernel it was.
+    sandbox: String,
+    /// Processors of this machine, and processes that wanted one over the last
+    /// minute: the load average, without what only keeps processors awake.
+    processors: usize,
+    load: f64,
+    /// The link as asked for.
+    link: Link,
+    pub(super) goodput_bps: f64,
+    /// The most that the link as asked for can carry.
+    goodput_limit_bps: Option<f64>,
+    pub(super) share_of_limit: Option<f64>,
+    /// Whether the whole body came within the time.
+    pub(super) complete: bool,
+    /// To the last byte, or to the end of the time.
+    pub(super) seconds: f64,
+    pub(super) bytes: u64,
+    /// What the server's qlog says.
+    #[serde(flatten)]
+    pub(super) transport: Transport,
+    /// What queueing delays count from.
+    base_rtt_ms: f64,
+    #[serde(flatten)]
+    pub(super) record: Record,
+    /// The queue over time: milliseconds at seconds.
+    #[serde(skip)]
+    pub(super) backlog: Vec<(f64, f64)>,
+}
+
+impl Facts {
+    /// Puts together what is known of a run of a program that has worked so long.
+    pub(super) fn new(
+        sandbox: &Sandbox,
+        job: &Job,
+        folder: &Path,
+        mut record: Record,
+        worked: Duration,
+    ) -> Result<Self> {
+        let client = |name: &str| {
+            let value = record.client.get(name);
+            value.with_context(|| format!("the client does not tell `{name}`"))
+        };
+        let number = |name| {
+            client(name)?
+                .as_f64()
+                .with_context(|| format!("`{name}` is no number"))
+        };
+        let goodput_bps = number("goodput_bps")?;
+        let base_rtt_ms = record.calibration.rtt_ms.median;
+        let down = &job.link.down;
+        let limit = down
+            .rate
+            .map(|rate| goodput_limit(rate, down.loss, MAX_DATAGRAM_SIZE));
+        // As much of those awake as an average over a minute has seen.
+        let seen = 1.0 - (-worked.as_secs_f64() / 60.0).exp();
+        let base_rtt = Duration::from_secs_f64(base_rtt_ms / 1e3);
+        Ok(Facts {
+            cc: job.congestion_control.clone(),
+            sandbox: sandbox.to_string(),
+            processors: processor::count(),
+            load: (load() - seen * processor::awake() as f64).max(0.0),
+            link: job.link.clone(),
+            goodput_bps,
+            goodput_limit_bps: limit,
+            share_of_limit: limit.map(|limit| goodput_bps / limit),
+            complete: client("complete")? == true,
+            seconds: number("seconds")?,
+            bytes: client("bytes")?.as_u64().context("`bytes` is no number")?,
+            transport: Transport::read(&folder.join("server"), base_rtt)?,
+            base_rtt_ms,
+            backlog: std::mem::take(&mut record.backlog),
+            record,
+        })
+    }
+
+    /// What makes the figures doubtful, if anything.
+    pub(super) fn doubt(&self) -> Option<String> {
+        let busy = self.record.processor_busy;
+        if busy > 0.9 {
+            return Some(format!(
+                "the processor was busy for {:.0} % of the run of {}: its figures may tell of \
+                 the processor rather than of the link",
+                100.0 * busy,
+                self.cc
+            ));
+        }
+        // The runs themselves want less than one each.
+        (self.load > 1.5 * self.processors as f64).then(|| {
+            format!(
+                "this machine had {:.1} processes for {} processors: what delayed the pair of {} \
+                 is in its figures",
+                self.load, self.processors, self.cc
+            )
+        })
+    }
+
+    /// The share of packets that were declared lost.
+    pub(super) fn loss(&self) -> f64 {
+        self.transport.packets_lost as f64 / self.transport.packets_sent.max(1) as f64
+    }
+}
+
+/// The load average of the last minute; 0 where there is none.
+fn load() -> f64 {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let first = text.split(' ').next();
+    first.and_then(|load| load.parse().ok()).unwrap_or(0.0)
+}

@@ -1,0 +1,135 @@
+//! `petra-lab sim` and `petra-lab netem`.
+
+use std::env;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::plan;
+use crate::backend::Backend;
+use crate::batch::{Agenda, Manner};
+use crate::link::LinkOptions;
+use crate::plan::Plan;
+use crate::scenario::Flow;
+use crate::units::{parse_duration, parse_size};
+
+/// An experiment of the command line: controllers on one link.
+#[derive(Args, Clone, Debug)]
+pub struct Quick {
+    /// The server's congestion controller, options included, and with --share when it
+    /// starts: `cubic`, `petra:alpha=0.8`, `reno@5s`. May be repeated.
+    #[arg(long, required = true, value_name = "NAME[:OPTIONS][@START]")]
+    pub(super) cc: Vec<Flow>,
+    #[command(flatten)]
+    pub(super) link: LinkOptions,
+    /// From the beginning of a run to its end [default: 60s, and 20s of netem].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(super) duration: Option<Duration>,
+    /// Bytes that each flow downloads [default: without end].
+    #[arg(long, value_parser = parse_size)]
+    pub(super) size: Option<u64>,
+    /// The servers' `max_datagram_size` in bytes.
+    #[arg(long, default_value_t = 1350, value_name = "BYTES")]
+    pub(super) datagram: usize,
+    /// What all randomness follows from; netem's own does not.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..1 << 62))]
+    pub(super) seed: u64,
+    /// How many seeds to run, counted up from --seed.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(super) seeds: u64,
+    /// All controllers on one link, instead of each on its own.
+    #[arg(long)]
+    pub(super) share: bool,
+    /// Whether servers take less room in the window than a datagram for none
+    /// [default: quiche's, off for its own controllers and on for ours].
+    #[arg(long, value_name = "BOOL")]
+    pub(super) silly_window_avoidance: Option<bool>,
+    /// Have cubic undo a reduction for losses alone that proved spurious, as
+    /// RFC 9438 does.
+    #[arg(long)]
+    pub(super) cubic_spurious_undo: bool,
+    /// Switch pacing off.
+    #[arg(long, conflicts_with = "hold")]
+    pub(super) no_pacing: bool,
+    /// Hold packets until `SendInfo::at`, instead of asking for the release
+    /// time before each.
+    #[arg(long)]
+    pub(super) hold: bool,
+    /// Time between two samples of the series and of the means over time.
+    #[arg(long, default_value = "20ms", value_name = "TIME", value_parser = parse_duration)]
+    pub(super) sample: Duration,
+    /// The metrics to show, by their names in a plan [default: the usual ones].
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(super) metrics: Vec<String>,
+    /// Keep each run's flows over time.
+    #[arg(long, requires = "out")]
+    pub(super) series: bool,
+    /// Keep the qlogs of both ends of each flow.
+    #[arg(long, requires = "out")]
+    pub(super) qlog: bool,
+    /// The folder of the results and of the journal of finished runs [default: nothing
+    /// is kept but the table].
+    #[arg(long, short, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Print the plan that this is, for a file, and run nothing.
+    #[arg(long)]
+    plan: bool,
+    #[command(flatten)]
+    manner: Manner,
+}
+
+impl Quick {
+    /// Runs what was asked for with `backend` and prints the results.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be run, or a file that cannot be written.
+    pub fn execute(&self, backend: Backend) -> Result<()> {
+        let text = plan::text(self, backend)?;
+        let plan = Plan::of_text(backend.name(), &text)?;
+        if self.plan {
+            return Ok(io::stdout().write_all(text.as_bytes())?);
+        }
+        let agenda = Agenda::typed(plan, typed(env::args().skip(1)))?;
+        self.manner.perform(&agenda, self.out.as_deref())
+    }
+}
+
+/// The command with these arguments, but for where its results go.
+pub(super) fn typed(arguments: impl Iterator<Item = String>) -> String {
+    let mut words = vec!["petra-lab".to_owned()];
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--out" | "-o" => drop(arguments.next()),
+            word if word.starts_with("--out=") || word.starts_with("-o") => (),
+            word => words.push(quoted(word)),
+        }
+    }
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:@/+%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_as_it_was_typed_but_for_its_folder() {
+        let words = "sim --cc petra:alpha=0.8 --out here -o there --out=x --up steps=1s=1mbit a|b";
+        let command = typed(words.split(' ').map(str::to_owned));
+        let expected = "petra-lab sim --cc petra:alpha=0.8 --up steps=1s=1mbit 'a|b'";
+        assert_eq!(command, expected);
+    }
+}
