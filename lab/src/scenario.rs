@@ -272,6 +272,14 @@ mod tests {
                 }),
                 "a time before 60s",
             ),
+            (
+                wrong(&|s| s.flows[0].initial_window = Some(1)),
+                "initial_window: out of range (got 1); expected 2 to",
+            ),
+            (
+                wrong(&|s| s.flows[0].initial_rtt = Some(Duration::from_micros(5))),
+                "initial_rtt: too short (got 5µs); expected 1ms",
+            ),
         ] {
             assert!(error.contains(says), "{error}");
         }

@@ -37,14 +37,7 @@ pub(super) fn print(results: &Results) -> Result<()> {
         .iter()
         .map(|name| (name.as_str(), Table::new(results, name)))
         .collect();
-    let spreads = |(name, table): &(&str, Table)| {
-        let digits = words::digits(name);
-        let mut cells = table
-            .lines
-            .iter()
-            .flat_map(|line| line.cells.iter().flatten());
-        cells.any(|cell| cell.spread(digits).is_some())
-    };
+    let spreads = |(name, table): &(&str, Table)| table.spreads(words::digits(name));
     if tables.iter().any(spreads) {
         writeln!(out, "mean ± 95 % interval over the seeds, where it shows")?;
     } else if seeds > 1 {
@@ -54,7 +47,7 @@ pub(super) fn print(results: &Results) -> Result<()> {
         writeln!(out, "\n{}", controllers(&tables).trim_fmt())?;
     } else {
         for (number, (name, table)) in tables.iter().enumerate() {
-            writeln!(out, "\n{}", words::title(name))?;
+            writeln!(out, "\n{}", words::heading(name))?;
             let text = match table.controllers.len() {
                 0..=WIDEST => lines(name, table, number == 0),
                 _ => turned(name, table),
