@@ -48,6 +48,10 @@ use standing_queue::StandingQueue;
 /// been tested on the path.
 const MAX_WINDOW_OVER_IN_FLIGHT: f64 = 2.0;
 
+/// `kPacketThreshold` of RFC 9002, Section 6.1.1
+/// (<https://www.rfc-editor.org/rfc/rfc9002#section-6.1.1>).
+const PACKET_THRESHOLD: u64 = 3;
+
 /// The state of one path.
 struct Petra {
     config: PetraConfig,
@@ -282,10 +286,13 @@ impl Controller for Petra {
         pacing::rate(&self.window, self.rtt.as_ref(), gain)
     }
 
-    /// Mechanism 3: faster retransmission.
+    /// Mechanism 3: faster retransmission. Always an answer, so that the transport raises
+    /// both thresholds by all of the reordering that it observes.
     fn packet_threshold(&self, rtt: &Rtt, pto: Duration) -> Option<u64> {
         let timeout = pto.max(self.config.timeout_floor.duration());
-        faster_retransmission(rtt.latest, timeout).filter(|_| self.on().faster_retransmission)
+        faster_retransmission(rtt.latest, timeout)
+            .filter(|_| self.on().faster_retransmission)
+            .or(Some(PACKET_THRESHOLD))
     }
 
     fn phase(&self) -> Phase {

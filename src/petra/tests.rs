@@ -574,9 +574,9 @@ fn persistent_congestion_forgets_the_path() {
 fn the_packet_threshold_follows_section_4_2_2() {
     let petra = petra();
     assert_eq!(petra.packet_threshold(&rtt(334, 90), ms(100)), Some(1));
-    assert_eq!(petra.packet_threshold(&rtt(333, 90), ms(100)), None);
+    assert_eq!(petra.packet_threshold(&rtt(333, 90), ms(100)), Some(3));
     let off = without(|on| on.faster_retransmission = false);
-    assert_eq!(off.packet_threshold(&rtt(334, 90), ms(100)), None);
+    assert_eq!(off.packet_threshold(&rtt(334, 90), ms(100)), Some(3));
 }
 
 #[test]
