@@ -105,6 +105,7 @@ impl State {
             body_bytes: self.received,
             queue: self.queue,
             capacity,
+            ..Sample::default()
         }
     }
 }

@@ -30,7 +30,7 @@ use crate::scenario::Scenario;
 /// # Panics
 ///
 /// When a simulation is running on this thread already.
-pub fn run(scenario: &Scenario) -> Result<Report> {
+pub(super) fn run(scenario: &Scenario) -> Result<Report> {
     scenario.check()?;
     let scenario = &with_starts(scenario);
     super::check_oracles(scenario)?;

@@ -98,10 +98,14 @@ impl Meter {
         (count > 1).then(|| jitters / 1e6 / (count - 1) as f64)
     }
 
+    /// Datagrams that the path lost.
+    pub(super) fn lost(&self) -> u64 {
+        self.overflowed + self.dropped + self.corrupted
+    }
+
     /// Share of the datagrams that the path lost.
     pub(super) fn loss(&self) -> f64 {
-        let lost = self.overflowed + self.dropped + self.corrupted;
-        lost as f64 / self.datagrams.max(1) as f64
+        self.lost() as f64 / self.datagrams.max(1) as f64
     }
 
     /// Delay in queues.

@@ -106,6 +106,9 @@ pub struct FlowReport {
     pub packets_sent: usize,
     /// QUIC packets that the server took for lost.
     pub packets_lost: usize,
+    /// Those of them that the path did not lose, and that are acknowledged afterwards:
+    /// nothing of them had to be sent again.
+    pub packets_spurious: usize,
     /// Datagrams that the server put on the link.
     pub datagrams: u64,
     /// Datagrams of the server that found a queue full.
@@ -120,6 +123,10 @@ pub struct FlowReport {
     pub runts: f64,
     /// Bytes of STREAM data that the server sent again.
     pub retransmitted_bytes: u64,
+    /// Seconds of the slowest recovery from a change of the path: until 90 % of what it
+    /// can carry comes to the client for a second. 0 where nothing changes; `None` where
+    /// the flow does not recover.
+    pub recovery: Option<f64>,
     /// How often the server's probe timeout expired.
     pub ptos: usize,
     /// Delay of the flow's packets in queues, in milliseconds, where any left
@@ -211,6 +218,8 @@ pub struct Sample {
     pub rtt: Option<f64>,
     /// Body bytes that the client has received.
     pub body_bytes: u64,
+    /// Bytes of IP packets that the client has received.
+    pub arrived_bytes: u64,
     /// What a packet that enters the flow's links now waits, in milliseconds.
     pub queue: f64,
     /// What the narrowest of the flow's links could carry since the sample
@@ -272,6 +281,7 @@ impl FlowReport {
             share: outcome.limit.map(|limit| goodput / limit),
             packets_sent: stats.sent,
             packets_lost: stats.lost,
+            packets_spurious: spurious(&stats, &meter),
             datagrams: meter.datagrams,
             overflowed: meter.overflowed,
             dropped: meter.dropped,
@@ -279,6 +289,8 @@ impl FlowReport {
             loss: meter.loss(),
             runts: meter.runts as f64 / meter.datagrams.max(1) as f64,
             retransmitted_bytes: stats.stream_retrans_bytes,
+            // The path's changes are the scenario's.
+            recovery: None,
             ptos: path.as_ref().map_or(0, |path| path.total_pto_count),
             queue: meter.queue(),
             delay: meter.delay(),
@@ -295,7 +307,41 @@ impl FlowReport {
     }
 }
 
+/// Packets that were declared lost, and were not. quiche counts those of them that it
+/// still knows when they are acknowledged, and BBR2 soon forgets them. Nor can the path
+/// have lost more packets than datagrams, and those that share one with another packet.
+fn spurious(stats: &quiche::Stats, meter: &Meter) -> usize {
+    let sharing = stats.sent.saturating_sub(meter.datagrams as usize);
+    let truly = meter.lost() as usize + sharing;
+    stats.spurious_lost.max(stats.lost.saturating_sub(truly))
+}
+
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (count, sum) = values.fold((0u64, 0.0), |(count, sum), value| (count + 1, sum + value));
     (count > 0).then(|| sum / count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::channel::Fate;
+    use super::*;
+
+    #[test]
+    fn a_loss_is_spurious_where_the_path_lost_nothing_or_an_ack_says_so() {
+        let mut meter = Meter::default();
+        (0..10).for_each(|_| meter.sent(1350));
+        meter.count(Fate::Lost { queued: 0 }, 0);
+        meter.count(Fate::Overflowed, 0);
+        // Two of the packets share a datagram with another, of which one may be lost.
+        let mut stats = quiche::Stats::default();
+        let mut of = |lost, acknowledged| {
+            (stats.sent, stats.lost, stats.spurious_lost) = (12, lost, acknowledged);
+            spurious(&stats, &meter)
+        };
+        assert_eq!(of(4, 0), 0);
+        assert_eq!(of(9, 0), 5);
+        assert_eq!(of(9, 6), 6);
+        // What the path lost may not have been declared lost yet.
+        assert_eq!(of(1, 1), 1);
+    }
 }

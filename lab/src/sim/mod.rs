@@ -29,6 +29,7 @@ mod output;
 mod path;
 mod pool;
 mod qlog;
+mod recovery;
 mod running;
 mod supply;
 mod tls;
@@ -36,10 +37,31 @@ mod upload;
 mod watch;
 mod world;
 
+use anyhow::Result;
+
+use crate::scenario::Scenario;
+
 pub(crate) use channel::{check_trace, uniform};
 pub use channel::{Channel, Fate, Nanos, Parcel};
 pub use command::Sim;
-pub use engine::run;
 pub use meter::Delays;
 pub use metrics::{CrossReport, FlowReport, LinkReport, Objects, Report, Sample, Video};
 pub(crate) use oracle::{check as check_oracles, is_oracle, register};
+
+/// Runs `scenario` to its end.
+///
+/// # Errors
+///
+/// A scenario that cannot be, such as an unknown controller or a datagram size
+/// below 1200, a trace that cannot be read, or a qlog that cannot be written.
+///
+/// # Panics
+///
+/// When a simulation is running on this thread already.
+pub fn run(scenario: &Scenario) -> Result<Report> {
+    let mut report = engine::run(scenario)?;
+    for (flow, own) in scenario.flows.iter().zip(&mut report.flows) {
+        own.recovery = recovery::longest(scenario, flow, own);
+    }
+    Ok(report)
+}

@@ -13,6 +13,7 @@ use super::upload::Upload;
 use super::world::{Address, End, Side};
 use crate::clock::VirtualClock;
 use crate::entropy;
+use crate::link::IP_AND_UDP_HEADERS;
 use crate::scenario::{Flow, Pacing, Scenario};
 
 /// The generator of a flow's client is this and the flow's number; those of the
@@ -132,6 +133,7 @@ impl<'a> RunningFlow<'a> {
             // Before the first measurement quiche has RFC 9002's initial RTT for one.
             rtt: stats.min_rtt.map(|_| stats.rtt.as_secs_f64() * 1e3),
             body_bytes: download.received,
+            arrived_bytes: connection.arrived_bytes(),
             queue,
             capacity,
         });
@@ -142,6 +144,13 @@ impl Connection {
     pub(super) fn download(&self) -> &Download {
         let download = self.client.endpoint.download();
         download.expect("the client downloads")
+    }
+
+    /// Bytes of IP packets that the client has received, about: of packets in one
+    /// datagram, as in a handshake, each counts with headers.
+    fn arrived_bytes(&self) -> u64 {
+        let stats = self.client.endpoint.conn().stats();
+        stats.recv_bytes + (stats.recv * IP_AND_UDP_HEADERS) as u64
     }
 
     /// Whether the body is whole.
