@@ -1,5 +1,6 @@
 //! `petra-lab hunt` and `tune` from end to end, in virtual time.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -100,6 +101,57 @@ fn a_planted_fault_is_found_and_nothing_else_is_left_of_the_scenario() {
     assert_eq!(again.lines().count(), lines.lines().count());
 }
 
+/// The runs of a journal, by their keys.
+fn keys(folder: &Path, journal: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(folder.join(journal)).unwrap();
+    let key = |line: &str| line.split('"').nth(3).unwrap().to_owned();
+    text.lines().map(key).collect()
+}
+
+#[test]
+fn islands_on_machines_of_their_own_find_what_one_machine_finds() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("plan.toml"), PLAN).unwrap();
+    let found = hunt(folder, "whole", &["--islands", "2"]);
+    assert!(found.contains("--islands 2"), "{found}");
+    // Two islands see more than one.
+    hunt(folder, "one", &[]);
+    let (whole, one) = (
+        keys(folder, "whole/journal.jsonl"),
+        keys(folder, "one/journal.jsonl"),
+    );
+    assert!(whole.len() > one.len(), "{} {}", whole.len(), one.len());
+
+    let shard = |shard: &str| {
+        let arguments = "hunt plan.toml --tries 40 -o parts --shard";
+        let arguments: Vec<&str> = arguments.split(' ').chain([shard]).collect();
+        let output = petra_lab(folder, &arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let says = shard("1/2");
+    assert!(says.contains("--islands 2"), "{says}");
+    shard("2/2");
+    // A machine that was lost in the middle goes on where it was.
+    let second = fs::read_to_string(folder.join("parts/island-2.jsonl")).unwrap();
+    let half = second.lines().count() / 2;
+    let lines = second.lines().take(half).map(|line| format!("{line}\n"));
+    let cut = lines.collect::<String>() + "{\"key\":\"cut";
+    fs::write(folder.join("parts/island-2.jsonl"), cut).unwrap();
+    shard("2/2");
+    let again = fs::read_to_string(folder.join("parts/island-2.jsonl")).unwrap();
+    assert_eq!(again.lines().count(), second.lines().count());
+
+    assert_eq!(hunt(folder, "parts", &["--islands", "2"]), found);
+    // What was made on the islands was not made again.
+    let rest = keys(folder, "parts/journal.jsonl");
+    let islands = ["parts/island-1.jsonl", "parts/island-2.jsonl"];
+    let islands: BTreeSet<String> = islands.iter().flat_map(|it| keys(folder, it)).collect();
+    assert!(rest.is_disjoint(&islands));
+    assert_eq!(&rest | &islands, whole);
+}
+
 #[test]
 fn a_space_is_for_hunts_and_its_faults_are_told_with_their_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -184,6 +236,21 @@ fn options_are_tuned_the_same_with_any_number_of_threads() {
         text(&one.stdout)
     );
     assert_eq!(text(&one.stdout), text(&tune("3", vary).stdout));
+
+    // Islands, each on a machine of its own, and all on one.
+    let islands = |out: &str, option: &str, value: &str| {
+        let arguments = "tune plan.toml --tries 10 --vary";
+        let arguments = arguments.split(' ').chain([vary, "-o", out, option, value]);
+        let output = petra_lab(folder.path(), &arguments.collect::<Vec<&str>>());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let whole = islands("whole", "--islands", "2");
+    assert_ne!(whole, islands("parts", "--shard", "1/2"));
+    islands("parts", "--shard", "2/2");
+    assert_eq!(whole, islands("parts", "--islands", "2"));
+    assert!(keys(folder.path(), "parts/journal.jsonl").is_empty());
+
     for (vary, says) in [
         ("petra:beta=0.1..0.2", "beta"),
         ("reno:x=1..2", "none of `reno`"),

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{bail, ensure, Result};
 use rayon::prelude::*;
 
+use super::islands::Islands;
 use crate::backend::{Backend, Outcome, Runner};
 use crate::batch::{self, Agenda, Journal};
 use crate::plan::Plan;
@@ -17,24 +18,32 @@ use crate::results::Results;
 pub(super) struct Bench {
     runner: Box<dyn Runner>,
     journal: Mutex<Journal>,
+    /// Runs that are made already, by shards.
+    made: BTreeMap<String, Outcome>,
     /// Set when nobody waits any more.
     pub(super) stop: Arc<AtomicBool>,
     threads: rayon::ThreadPool,
 }
 
 impl Bench {
-    /// A bench with a journal in `folder`, `jobs` runs at a time or one for each
-    /// processor.
+    /// A bench with the journals of `islands` in `folder`, `jobs` runs at a time or one
+    /// for each processor.
     ///
     /// # Errors
     ///
     /// A journal that cannot be used.
-    pub(super) fn new(folder: &Path, jobs: Option<usize>, stop: Arc<AtomicBool>) -> Result<Self> {
+    pub(super) fn new(
+        folder: &Path,
+        islands: &Islands,
+        jobs: Option<usize>,
+        stop: Arc<AtomicBool>,
+    ) -> Result<Self> {
         let runner = Backend::Sim.runner(None)?;
         let jobs = jobs.unwrap_or_else(|| runner.workers());
         Ok(Bench {
             threads: rayon::ThreadPoolBuilder::new().num_threads(jobs).build()?,
-            journal: Mutex::new(Journal::open(&folder.join("journal.jsonl"))?),
+            journal: Mutex::new(Journal::open(&islands.journal(folder))?),
+            made: islands.finished(folder)?,
             runner,
             stop,
         })
@@ -64,7 +73,7 @@ impl Bench {
         let agenda = Agenda::of(plan, &file)?;
         let missing: Vec<_> = {
             let journal = self.journal();
-            let missing = |key: &&String| !journal.finished().contains_key(*key);
+            let missing = |key: &&String| self.outcome(&journal, key).is_none();
             let keys = agenda.items.keys().filter(missing);
             keys.map(|key| (key, &agenda.items[key])).collect()
         };
@@ -77,10 +86,15 @@ impl Bench {
         })?;
         let finished: BTreeMap<String, Outcome> = {
             let journal = self.journal();
-            let outcome = |key: &String| (key.clone(), journal.finished()[key].clone());
-            agenda.items.keys().map(outcome).collect()
+            let outcome = |key: &String| Some((key.clone(), self.outcome(&journal, key)?.clone()));
+            agenda.items.keys().filter_map(outcome).collect()
         };
         batch::results(&agenda, &agenda.plans[0], Default::default(), &finished)
+    }
+
+    /// What a run measured, if it is made.
+    fn outcome<'a>(&'a self, journal: &'a Journal, key: &str) -> Option<&'a Outcome> {
+        journal.finished().get(key).or_else(|| self.made.get(key))
     }
 
     /// No worker holds it while it runs anything, so that none can wait for another.

@@ -8,8 +8,9 @@ use anyhow::{ensure, Context, Result};
 use clap::Args;
 
 use super::bench::Bench;
+use super::islands::Islands;
 use super::score::Score;
-use super::search::search;
+use super::search::{rank, search};
 use super::shrink::shrink;
 use super::trials::Trials;
 use crate::batch::{at_least_one, interrupted, Progress, Unmet};
@@ -35,12 +36,14 @@ pub struct Hunt {
     /// A plan with a space, as docs/hunt.md has it.
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
-    /// Scenarios to try, before the found one is made simpler.
+    /// Scenarios to try on an island, before the found one is made simpler.
     #[arg(long, default_value = "300", value_name = "N", value_parser = at_least_one)]
     tries: NonZeroUsize,
     /// What all choices follow from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    islands: Islands,
     /// The folder of the journal of finished runs and of what was found.
     #[arg(long, short, value_name = "FOLDER", default_value = "results/hunt")]
     out: PathBuf,
@@ -61,7 +64,7 @@ impl Hunt {
         let own = space.plan(&space.spot(&vec![0.5; space.genes().len()]));
         let seeds = own.map_or_else(|_| vec![1, 2, 3], |plan| plan.seeds);
         let jobs = self.jobs.map(NonZeroUsize::get);
-        let bench = Bench::new(&self.out, jobs, interrupted()?)?;
+        let bench = Bench::new(&self.out, &self.islands, jobs, interrupted()?)?;
         let trials = Trials::new(&space, &bench, seeds.clone());
         let candidates = bench.with_threads(|| self.candidates(&trials))?;
         let (tried, refused) = trials.count();
@@ -69,6 +72,12 @@ impl Hunt {
         writeln!(out, "{tried} scenarios tried, of which {refused} cannot be")?;
         if let Some(reason) = trials.refused() {
             eprintln!("one that cannot be: {reason}");
+        }
+        if self.islands.is_shard() {
+            let file = self.islands.journal(&self.out);
+            writeln!(out, "runs: {}", file.display())?;
+            writeln!(out, "when all have ended: {}", self.again())?;
+            return Ok(());
         }
 
         // Other seeds than those that the search had its luck with.
@@ -101,13 +110,19 @@ impl Hunt {
     fn candidates(&self, trials: &Trials) -> Result<Vec<Spot>> {
         let space = trials.space;
         let tries = self.tries.get();
-        let progress = Progress::new(tries, "scenarios");
+        let islands = self.islands.numbers();
+        let progress = Progress::new(tries * islands.clone().count(), "scenarios");
         let score = |genes: &[f64]| {
             let score = trials.score(&space.spot(genes), Some(&progress))?;
             Some(score.value)
         };
         let stop = &trials.bench.stop;
-        let tried = search(&space.genes(), tries, self.seed, stop, &score)?;
+        let mut tried = Vec::new();
+        for island in islands {
+            let seed = Islands::seed(island, self.seed);
+            tried.extend(search(&space.genes(), tries, seed, stop, &score)?);
+        }
+        rank(&mut tried);
         drop(progress);
         trials.end()?;
         let mut spots: Vec<Spot> = Vec::new();
@@ -120,18 +135,27 @@ impl Hunt {
         Ok(spots)
     }
 
+    /// The command that has the result.
+    fn again(&self) -> String {
+        format!(
+            "petra-lab hunt {} --tries {} --seed {}{}",
+            self.plan.display(),
+            self.tries,
+            self.seed,
+            self.islands.option()
+        )
+    }
+
     fn write(&self, proof: &Trials, spot: &Spot, seeds: &[u64], tried: usize) -> Result<PathBuf> {
         let plan = proof.space.plan(spot)?;
         let mut over = toml::Table::new();
         let title = format!("{}: the worst that was found", plan.title);
         over.insert("title".to_owned(), title.into());
         let description = format!(
-            "{}\n\nFound by `petra-lab hunt {} --tries {} --seed {}` among {tried} scenarios; \
-             these seeds are others than those of the search.",
+            "{}\n\nFound by `{}` among {tried} scenarios; these seeds are others than those of \
+             the search.",
             plan.description,
-            self.plan.display(),
-            self.tries,
-            self.seed
+            self.again()
         );
         over.insert("description".to_owned(), description.trim().into());
         let seeds: Vec<toml::Value> = seeds.iter().map(|seed| (*seed as i64).into()).collect();

@@ -9,10 +9,12 @@
 //!   options ── search ──────────┴── frontier            petra-lab tune
 //! ```
 //!
-//! The search knows nothing of plans: it has numbers from 0 to 1, and a score.
+//! The search knows nothing of plans: it has numbers from 0 to 1, and a score. Of several
+//! machines each searches an island, whose runs the journal of the whole takes over.
 
 mod bench;
 mod command;
+mod islands;
 mod score;
 mod search;
 mod shrink;

@@ -54,11 +54,6 @@ pub(super) fn search(
     let first = ((tries as f64 * RANDOM).ceil() as usize).max(1);
     let mut draw = || genes.iter().map(|_| uniform(&mut random)).collect();
     let drawn: Vec<Vec<f64>> = (0..first).map(|_| draw()).collect();
-    // Of the same score, the numbers decide, and not who was first.
-    let rank = |tried: &mut Vec<Tried>| {
-        tried.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| compare(&a.0, &b.0)));
-        tried.dedup();
-    };
     let drawn = drawn.into_par_iter();
     let scored = drawn.filter_map(|genes| score(&genes).map(|value| (genes, value)));
     let mut tried: Vec<Tried> = scored.collect();
@@ -85,6 +80,12 @@ pub(super) fn search(
         rank(&mut tried);
     }
     Ok(tried)
+}
+
+/// The largest score first. Of the same score, the numbers decide, and not who was first.
+pub(super) fn rank(tried: &mut Vec<Tried>) {
+    tried.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| compare(&a.0, &b.0)));
+    tried.dedup();
 }
 
 fn compare(a: &[f64], b: &[f64]) -> std::cmp::Ordering {

@@ -12,6 +12,7 @@ use clap::Args;
 use comfy_table::{presets, Table as Text};
 
 use super::bench::Bench;
+use super::islands::Islands;
 use super::score::median;
 use super::search::search;
 use super::vary::Vary;
@@ -36,12 +37,14 @@ pub struct Tune {
     /// What is to be better. May be repeated.
     #[arg(long, value_name = "METRIC", default_values = ["goodput_mbps", "queue_p95_ms"])]
     metric: Vec<String>,
-    /// Sets of options to try.
+    /// Sets of options to try on an island.
     #[arg(long, default_value = "60", value_name = "N", value_parser = at_least_one)]
     tries: NonZeroUsize,
     /// What all choices follow from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    islands: Islands,
     /// The folder of the journal of finished runs.
     #[arg(long, short, value_name = "FOLDER", default_value = "results/tune")]
     out: PathBuf,
@@ -70,10 +73,11 @@ impl Tune {
             quiche::congestion_control::check(&text).map_err(Error::msg)?;
         }
         let jobs = self.jobs.map(NonZeroUsize::get);
-        let bench = Bench::new(&self.out, jobs, interrupted()?)?;
+        let bench = Bench::new(&self.out, &self.islands, jobs, interrupted()?)?;
         let base = self.measure(&bench, &plans, &self.vary.controller)?;
         let tries = self.tries.get();
-        let progress = Progress::new(tries, "sets of options");
+        let islands = self.islands.numbers();
+        let progress = Progress::new(tries * islands.clone().count(), "sets of options");
         let tried: Mutex<BTreeMap<String, Vec<f64>>> = Mutex::default();
         let trouble = Mutex::new(None);
         let score = |genes: &[f64]| {
@@ -98,7 +102,10 @@ impl Tune {
             };
             Some(ratios.iter().map(|ratio| ratio.ln()).sum())
         };
-        bench.with_threads(|| search(&genes, tries, self.seed, &bench.stop, &score))?;
+        for island in islands {
+            let seed = Islands::seed(island, self.seed);
+            bench.with_threads(|| search(&genes, tries, seed, &bench.stop, &score))?;
+        }
         drop(progress);
         if let Some(trouble) = trouble.into_inner().ok().flatten() {
             return Err(trouble);
@@ -187,6 +194,13 @@ impl Tune {
             self.vary.controller,
             table.trim_fmt()
         )?;
+        if self.islands.is_shard() {
+            let option = self.islands.option();
+            writeln!(
+                out,
+                "\nof all islands, when they have ended: the same with{option}"
+            )?;
+        }
         Ok(())
     }
 }
