@@ -257,6 +257,14 @@ mod tests {
             (wrong(&|s| s.flows[0].stop = Some(Duration::ZERO)), "stops"),
             (wrong(&|s| s.flows[0].hops = Some((0, 1))), "hops"),
             (wrong(&|s| s.path[0].up.loss = 2.0), "way back"),
+            (
+                wrong(&|s| s.flows[0].initial_window = Some(1)),
+                "initial_window: out of range (got 1); expected 2 to",
+            ),
+            (
+                wrong(&|s| s.flows[0].initial_rtt = Some(Duration::from_micros(5))),
+                "initial_rtt: too short (got 5µs); expected 1ms",
+            ),
         ] {
             assert!(error.contains(says), "{error}");
         }

@@ -371,6 +371,30 @@ fn a_start_is_drawn_from_its_range_by_the_seed() {
 }
 
 #[test]
+fn a_flow_begins_with_the_window_and_the_rtt_that_it_remembers() {
+    let object = |cc: &str, initial_window, initial_rtt| {
+        let flow = Flow {
+            initial_window,
+            initial_rtt,
+            traffic: Traffic::Size(100_000),
+            ..Flow::new(cc)
+        };
+        only_flow(&scenario(vec![link(20, 50)], vec![flow]))
+    };
+    for cc in ["petra", "petra-thesis", "reno", "cubic", "bbr2"] {
+        let new = object(cc, None, None);
+        let resumed = object(cc, Some(80), None);
+        // The whole object goes at once, not in windows that grow: a round trip is spared
+        // at least.
+        let (new, resumed) = (new.completion.unwrap(), resumed.completion.unwrap());
+        assert!(resumed < new - 0.1, "{cc}: {resumed} {new}");
+    }
+    // A server that takes the path for far shorter sends probes that nobody needs.
+    let millis = |rtt| object("reno", None, Some(millis(rtt))).ptos;
+    assert_eq!((millis(100), millis(5) > 0), (0, true));
+}
+
+#[test]
 fn the_round_trip_follows_a_delay_that_steps_and_starts_over() {
     // As to satellites that pass: 20 and 35 ms each way in turn, each for 5 s.
     let passing = Direction {

@@ -1,6 +1,7 @@
 //! One connection, and what it downloads.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -31,6 +32,12 @@ pub struct Flow {
     /// That of the connection stays large: it is opened at other times, and a
     /// sender that fills what both leave sends runts.
     pub receive_window: Option<u64>,
+    /// Datagrams in the server's first congestion window, such as one that it remembers
+    /// of the path; `None` is quiche's default of 10.
+    pub initial_window: Option<u32>,
+    /// The RTT that the server takes for granted until it has measured one; `None` is
+    /// quiche's default of 333 ms (RFC 9002, Section 6.2.2).
+    pub initial_rtt: Option<Duration>,
     /// When the client connects.
     pub start: Duration,
     /// The most by which it connects later: each run draws that by its seed.
@@ -96,6 +103,12 @@ pub struct Web {
 /// The least receive window: less than two datagrams would stall on delayed ACKs.
 const LEAST_WINDOW: u64 = 3_000;
 
+/// From RFC 9002's minimum window to more than a path of 10 Gbit/s and 100 ms holds.
+const INITIAL_WINDOWS: RangeInclusive<u32> = 2..=100_000;
+
+/// The granularity of timers (RFC 9002, Section 6.1.2): no RTT is taken for less.
+const LEAST_RTT: Duration = Duration::from_millis(1);
+
 impl Flow {
     /// An endless download from the beginning on.
     pub fn new(cc: &str) -> Self {
@@ -104,6 +117,8 @@ impl Flow {
             silly_window_avoidance: None,
             cubic_spurious_undo: false,
             receive_window: None,
+            initial_window: None,
+            initial_rtt: None,
             start: Duration::ZERO,
             start_spread: Duration::ZERO,
             stop: None,
@@ -136,6 +151,19 @@ impl Flow {
                 .is_none_or(|bytes| bytes >= LEAST_WINDOW),
             "a receive window of {} bytes; it is {LEAST_WINDOW} at least",
             self.receive_window.unwrap_or_default()
+        );
+        ensure!(
+            self.initial_window
+                .is_none_or(|datagrams| INITIAL_WINDOWS.contains(&datagrams)),
+            "initial_window: out of range (got {}); expected {} to {} datagrams",
+            self.initial_window.unwrap_or_default(),
+            INITIAL_WINDOWS.start(),
+            INITIAL_WINDOWS.end()
+        );
+        ensure!(
+            self.initial_rtt.is_none_or(|rtt| rtt >= LEAST_RTT),
+            "initial_rtt: too short (got {:?}); expected {LEAST_RTT:?} at least",
+            self.initial_rtt.unwrap_or_default()
         );
         match self.traffic {
             Traffic::Bulk => (),
@@ -200,6 +228,14 @@ struct Written {
         skip_serializing_if = "Option::is_none"
     )]
     receive_window: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    initial_window: Option<u32>,
+    #[serde(
+        with = "Maybe::<Time>",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    initial_rtt: Option<Duration>,
     #[serde(with = "Text::<Time>", default)]
     start: Duration,
     #[serde(
@@ -309,6 +345,8 @@ impl TryFrom<Written> for Flow {
             silly_window_avoidance: written.silly_window_avoidance,
             cubic_spurious_undo: written.cubic_spurious_undo,
             receive_window: written.receive_window,
+            initial_window: written.initial_window,
+            initial_rtt: written.initial_rtt,
             start: written.start,
             start_spread: written.start_spread,
             stop: written.stop,
@@ -343,6 +381,8 @@ impl From<Flow> for Written {
             silly_window_avoidance: flow.silly_window_avoidance,
             cubic_spurious_undo: flow.cubic_spurious_undo,
             receive_window: flow.receive_window,
+            initial_window: flow.initial_window,
+            initial_rtt: flow.initial_rtt,
             start: flow.start,
             start_spread: flow.start_spread,
             stop: flow.stop,
@@ -411,6 +451,10 @@ mod tests {
         let narrow = read(r#"{"cc": "reno", "receive_window": "20kB"}"#).unwrap();
         assert_eq!(narrow.receive_window, Some(20_000));
         assert_eq!(read(&serde_json::to_string(&narrow).unwrap()), Ok(narrow));
+        let resumed = read(r#"{"cc": "reno", "initial_window": 80, "initial_rtt": "60ms"}"#);
+        let resumed = resumed.unwrap();
+        assert_eq!(resumed.initial_rtt, Some(Duration::from_millis(60)));
+        assert_eq!(read(&serde_json::to_string(&resumed).unwrap()), Ok(resumed));
         assert!(read(r#"{"cc": "reno", "rtt": "1s"}"#)
             .unwrap_err()
             .contains("`delay`"));

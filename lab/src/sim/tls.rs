@@ -56,6 +56,12 @@ pub(super) fn server(
         Some(oracle) => petra::select(&mut config, oracle)?,
         None => config.set_cc_algorithm_name(cc)?,
     }
+    if let Some(datagrams) = flow.initial_window {
+        config.set_initial_congestion_window_packets(datagrams as usize);
+    }
+    if let Some(rtt) = flow.initial_rtt {
+        config.set_initial_rtt(rtt);
+    }
     if let Some(on) = flow.silly_window_avoidance {
         config.set_silly_window_avoidance(on);
     }
