@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{ensure, Context, Result};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
@@ -125,13 +125,18 @@ fn words(scenario: &Scenario) -> String {
 }
 
 /// How far the work is, on the standard error: a bar with the time left on a
-/// terminal, a line for each tenth elsewhere.
+/// terminal, a line for each tenth and each half a minute elsewhere.
 pub(crate) struct Progress {
     bar: ProgressBar,
     length: u64,
     /// The plural of one of them.
     things: &'static str,
+    /// When there was a line.
+    said: Mutex<Instant>,
 }
+
+/// The longest time without a line, where anything is done meanwhile.
+const SILENCE: Duration = Duration::from_secs(30);
 
 impl Progress {
     pub(crate) fn new(length: usize, things: &'static str) -> Self {
@@ -149,6 +154,7 @@ impl Progress {
             bar,
             length: length as u64,
             things,
+            said: Mutex::new(Instant::now()),
         }
     }
 
@@ -161,7 +167,10 @@ impl Progress {
         self.bar.inc(1);
         let (done, length) = (self.bar.position(), self.length);
         let tenths = |done: u64| done * 10 / length.max(1);
-        if self.bar.is_hidden() && tenths(done) > tenths(done - 1) {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = tenths(done) > tenths(done - 1) || said.elapsed() >= SILENCE;
+        if self.bar.is_hidden() && due {
+            *said = Instant::now();
             let left = left(self.bar.elapsed(), done, length);
             eprintln!("{done} of {length} {}, {left} left", self.things);
         }
