@@ -213,7 +213,7 @@ fn a_report_is_one_file_with_everything_in_its_order() {
         "row 2: 1.50 against 2.50",
         "Printed and measured: as printed",
         "Whether the order holds: packet-scaled",
-        "Body received, MB",
+        "Body received, MB (more is better)",
         "Distributions",
     ];
     assert!(in_order(&texts, &parts), "{texts:?}");
@@ -246,6 +246,43 @@ fn a_report_is_one_file_with_everything_in_its_order() {
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(page.contains("<pre>seeds = 3 # &lt;all&gt;\n</pre>"));
     assert!(page.contains("prefers-color-scheme:dark") && page.contains("width=device-width"));
+}
+
+#[test]
+fn seeds_that_change_nothing_are_said_to() {
+    let same = made("same", |_, _, controller, _| controller as f64);
+    let place = Place::new(&[("same", same), ("other", made("other", received))]);
+    let says = ["same", "other"].map(|folder| {
+        place.ok(&format!("report {folder}"));
+        let page = place.read(&format!("{folder}/report.html"));
+        page.contains("3 seeds, each of which gave these figures")
+    });
+    assert_eq!(says, [true, false]);
+}
+
+#[test]
+fn what_rows_set_is_a_list_where_it_is_too_long_for_columns() {
+    let mut long = made("steps", received);
+    let steps = "[{ at = 5s, rate = 20mbit }]";
+    for row in &mut long.rows {
+        row.settings
+            .push(("link.steps".to_owned(), steps.to_owned()));
+        // Without the thesis's own tables.
+        row.references.clear();
+    }
+    let place = Place::new(&[("results", long)]);
+    place.ok("report results");
+    let page = place.read("results/report.html");
+    let texts = texts(&page);
+    assert_eq!(page.matches(steps).count(), 4, "once for each row");
+    let row = [
+        "What the rows set",
+        "row 2, reading as printed:",
+        "link.1.loss = 0.5%",
+    ];
+    assert!(in_order(&texts, &row), "{texts:?}");
+    // The tables have the rows' names and no more.
+    assert!(!texts.contains(&"0.5%"));
 }
 
 #[test]

@@ -29,14 +29,7 @@ pub(super) fn print(results: &Results) -> Result<()> {
         .iter()
         .map(|name| (name.as_str(), Table::new(results, name)))
         .collect();
-    let spreads = |(name, table): &(&str, Table)| {
-        let digits = words::digits(name);
-        let mut cells = table
-            .lines
-            .iter()
-            .flat_map(|line| line.cells.iter().flatten());
-        cells.any(|cell| cell.spread(digits).is_some())
-    };
+    let spreads = |(name, table): &(&str, Table)| table.spreads(words::digits(name));
     if tables.iter().any(spreads) {
         writeln!(out, "mean ± 95 % interval over the seeds, where it shows")?;
     } else if seeds > 1 {
@@ -46,7 +39,7 @@ pub(super) fn print(results: &Results) -> Result<()> {
         writeln!(out, "\n{}", controllers(&tables).trim_fmt())?;
     } else {
         for (number, (name, table)) in tables.iter().enumerate() {
-            writeln!(out, "\n{}", title(name))?;
+            writeln!(out, "\n{}", words::heading(name))?;
             let text = match table.controllers.len() {
                 0..=WIDEST => lines(name, table, number == 0),
                 _ => turned(name, table),
@@ -83,17 +76,9 @@ fn expectation(verdict: &Verdict, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-fn title(name: &str) -> String {
-    match metric(name) {
-        Some(metric) if metric.unit.is_empty() => metric.title.to_owned(),
-        Some(metric) => format!("{}, {}", metric.title, metric.unit),
-        None => name.to_owned(),
-    }
-}
-
 /// A line for each controller, a column for each metric.
 fn controllers(tables: &[(&str, Table)]) -> Text {
-    let heads = tables.iter().map(|(name, _)| title(name));
+    let heads = tables.iter().map(|(name, _)| words::title(name));
     let mut text = blank(1, std::iter::once("controller".to_owned()).chain(heads));
     let names = tables
         .first()

@@ -37,8 +37,10 @@ pub(super) fn page(sections: &[Section], frame: &Frame) -> Result<String> {
             h1 { (title) }
             p.muted {
                 "PETRA and its rivals in the laboratory: " code { "petra-lab report" } ". "
-                "Numbers are means over seeds with their 95 % intervals (Student's t); bold is the best of a metric and \
-                 whatever cannot be told from it."
+                "Numbers are means over seeds with their 95 % intervals (Student's t); bold is the best of a row and \
+                 whatever cannot be told from it. A dash is where nothing was measured, such as the completion of a download that \
+                 did not end. A column is a congestion controller: " code { "reno" } ", " code { "cubic" } " and " code { "bbr2" }
+                " are those of quiche, the others PETRA and what it is compared with; behind a colon are options."
             }
             @if sections.len() > 1 { (contents(sections)) }
         }
@@ -118,7 +120,9 @@ impl Frame {
                 @for paragraph in manifest.description.split("\n\n") { p { (words::prose(paragraph)) } }
                 pre { (manifest.command) }
                 p.note {
-                    (seeds) ", backend " (manifest.backend) ", " (manifest.versions) ", plan " (manifest.plan_hash)
+                    (seeds)
+                    @if manifest.seeds.len() > 1 && !section.spreads() { ", each of which gave these figures" }
+                    ", backend " (manifest.backend) ", " (manifest.versions) ", plan " (manifest.plan_hash)
                     @if section.failures > 0 {
                         ". " span.bad { (words::count(section.failures, "flow")) " ended before their time" }
                     }
@@ -130,6 +134,7 @@ impl Frame {
                     h3 { "Goodput against queueing delay" }
                     (self.figures(&section.frontiers)?)
                 }
+                (rows(section))
                 (self.metrics(section)?)
                 @if !section.distributions.is_empty() {
                     h3 { "Distributions" }
@@ -158,7 +163,7 @@ impl Frame {
             let first = number == 0;
             let table = tables::metric(section, shown, &self.palette, first);
             let figures = self.figures(&shown.figures)?;
-            let title = words::title(&shown.metric);
+            let title = words::heading(&shown.metric);
             Ok(html! {
                 @if first {
                     h3 { (title) }
@@ -242,6 +247,34 @@ impl Frame {
                 }
             }
         })
+    }
+}
+
+/// What sets the rows of the tables apart, where that is too much for columns.
+fn rows(section: &Section) -> Markup {
+    let (names, lines) = &section.settings;
+    let labels = section
+        .metrics
+        .first()
+        .map_or(&[][..], |it| &it.table.lines);
+    html! {
+        @if !section.settings_are_columns() {
+            details {
+                summary { "What the rows set" }
+                ul {
+                    @for (line, values) in labels.iter().zip(lines) {
+                        li {
+                            (line.name()) ": "
+                            @let set = names.iter().zip(values).filter(|(_, value)| !value.is_empty());
+                            @for (number, (name, value)) in set.enumerate() {
+                                @if number > 0 { ", " }
+                                code { (words::setting(name)) " = " (value) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -12,6 +12,12 @@ use crate::plot::palette::Palette;
 use crate::plot::{Chart, Figure};
 use crate::results::{labels, Manifest, Results, Row, Table};
 
+/// The most settings that are columns of tables.
+const MOST_COLUMNS: usize = 4;
+
+/// Characters of the longest value of a setting that is a column.
+const LONGEST: usize = 16;
+
 /// A plan's part of the report.
 pub(super) struct Section {
     pub(super) manifest: Manifest,
@@ -133,6 +139,19 @@ impl Section {
             metrics,
             manifest: manifest.clone(),
         })
+    }
+
+    /// Do the seeds differ in any figure?
+    pub(super) fn spreads(&self) -> bool {
+        let mut metrics = self.metrics.iter();
+        metrics.any(|shown| shown.table.spreads(words::digits(&shown.metric)))
+    }
+
+    /// Are the settings few and short enough to be columns of the tables?
+    pub(super) fn settings_are_columns(&self) -> bool {
+        let (names, lines) = &self.settings;
+        let short = |value: &String| value.chars().count() <= LONGEST;
+        names.len() <= MOST_COLUMNS && lines.iter().flatten().all(short)
     }
 
     pub(super) fn figures(&self) -> impl Iterator<Item = &Figure> {

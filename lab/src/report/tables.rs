@@ -25,6 +25,8 @@ pub(super) fn metric(
         references.cloned().collect::<Vec<_>>()
     };
     let (names, settings) = &section.settings;
+    let columns = section.settings_are_columns();
+    let names = names.iter().filter(|_| columns);
     html! {
         div.scroll {
             table {
@@ -47,7 +49,7 @@ pub(super) fn metric(
                                 }
                                 None => { th { "mean" } }
                             }
-                            @for value in settings { td.l { (value) } }
+                            @for value in settings.iter().filter(|_| columns) { td.l { (value) } }
                             @let best = best(metric, &line.cells);
                             @for (cell, best) in line.cells.iter().zip(best) {
                                 td { (mean(metric, cell.as_ref(), best)) }
@@ -78,7 +80,7 @@ pub(super) fn controllers(metrics: &[Shown], palette: &Palette) -> Markup {
                 thead {
                     tr {
                         th { "controller" }
-                        @for (metric, _, _) in &columns { th.w { (words::title(metric)) } }
+                        @for (metric, _, _) in &columns { th.w { (words::heading(metric)) } }
                     }
                 }
                 tbody {

@@ -2,7 +2,7 @@
 
 use maud::{html, Markup};
 
-use crate::results::{metric, Estimate, Summary};
+use crate::results::{metric, Estimate, Sense, Summary};
 
 /// The digits of a metric's numbers.
 pub(crate) fn digits(name: &str) -> usize {
@@ -16,6 +16,16 @@ pub(crate) fn title(name: &str) -> String {
         Some(metric) => format!("{}, {}", metric.title, metric.unit),
         None => name.to_owned(),
     }
+}
+
+/// The same with the way that is better, for the head of a table.
+pub(crate) fn heading(name: &str) -> String {
+    let better = match metric(name).map(|metric| metric.sense) {
+        Some(Sense::More) => " (more is better)",
+        Some(Sense::Less) => " (less is better)",
+        Some(Sense::Neither) | None => "",
+    };
+    title(name) + better
 }
 
 /// `9.300 ± 0.018`.
@@ -99,6 +109,13 @@ mod tests {
         let html = prose("`petra` < `reno`.").into_string();
         assert_eq!(html, "<code>petra</code> &lt; <code>reno</code>.");
         assert_eq!(prose("a ` alone").into_string(), "a ` alone");
+    }
+
+    #[test]
+    fn a_heading_says_which_way_is_better() {
+        assert_eq!(heading("goodput_mbps"), "Goodput, Mbit/s (more is better)");
+        assert_eq!(heading("completion_s"), "Completion, s (less is better)");
+        assert_eq!(heading("rtt_min_ms"), "RTT, smallest, ms");
     }
 
     #[test]

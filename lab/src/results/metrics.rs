@@ -76,7 +76,7 @@ pub const METRICS: &[Metric] = &[
     metric_of(("frame_p95_ms", "Age of a video frame, 95th percentile", "ms"), 1, Less, |flow, _| Some(flow.video?.delay?.p95)),
     metric_of(("frame_p99_ms", "Age of a video frame, 99th percentile", "ms"), 1, Less, |flow, _| Some(flow.video?.delay?.p99)),
     metric_of(("loss_percent", "Packets declared lost", "%"), 2, Less, |flow, _| percent(flow.packets_lost as f64, flow.packets_sent as f64)),
-    metric_of(("spurious_percent", "Packets declared lost that were acknowledged", "%"), 2, Less, |flow, _| percent(flow.packets_spurious as f64, flow.packets_sent as f64)),
+    metric_of(("spurious_percent", "Packets declared lost that were not", "%"), 2, Less, |flow, _| percent(flow.packets_spurious as f64, flow.packets_sent as f64)),
     metric_of(("path_loss_percent", "Datagrams that the path lost", "%"), 2, Less, |flow, _| Some(100.0 * flow.loss)),
     metric_of(("overflow_percent", "Datagrams that found a queue full", "%"), 2, Less, |flow, _| percent(flow.overflowed as f64, flow.datagrams as f64)),
     metric_of(("dropped_percent", "Datagrams dropped by queue management", "%"), 2, Less, |flow, _| percent(flow.dropped as f64, flow.datagrams as f64)),

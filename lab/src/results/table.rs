@@ -45,6 +45,15 @@ impl Line {
 }
 
 impl Table {
+    /// Do the seeds differ anywhere, in so many digits?
+    pub fn spreads(&self, digits: usize) -> bool {
+        let mut cells = self
+            .lines
+            .iter()
+            .flat_map(|line| line.cells.iter().flatten());
+        cells.any(|cell| cell.spread(digits).is_some())
+    }
+
     /// The table of a metric. Of several flows of a controller in one run, the
     /// run's value is the mean.
     pub fn new(results: &Results, metric: &str) -> Self {
