@@ -1,6 +1,8 @@
 //! One direction of a link against theory: what goes in comes out, when, and in
 //! which order.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use petra_lab::entropy::generator;
@@ -8,6 +10,7 @@ use petra_lab::link::{
     Aggregate, Aqm, Direction, Distribution, GilbertElliott, Handover, LossEvery, Lte, Outage,
     Policer, Queue, Step,
 };
+use petra_lab::plan::Plan;
 use petra_lab::sim::{Channel, Fate, Nanos, Parcel};
 use proptest::prelude::*;
 use rand_pcg::rand_core::Rng;
@@ -505,5 +508,120 @@ proptest! {
             let transmission = pair[1].1 as u64 * 8 * SECOND / rate;
             prop_assert!(pair[1].0 - pair[0].0 >= transmission);
         }
+    }
+}
+
+/// The way of the data in a case of the suite for Wi-Fi.
+fn wifi(case: &str) -> Direction {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("plans/suites/wifi.toml");
+    let plan = Plan::read(&file).unwrap();
+    let mut points = plan.points.into_iter();
+    let point = points.find(|point| point.case.as_deref() == Some(case));
+    point.unwrap().scenario.path.remove(0).down
+}
+
+fn arrival(fate: &Option<Fate>) -> Option<Nanos> {
+    match fate {
+        Some(Fate::Arrives { at, .. }) => Some(*at),
+        _ => None,
+    }
+}
+
+#[test]
+fn contention_for_the_air_is_paretos_and_holds_for_what_is_sent_together() {
+    let crowded = wifi("contention, 20 ms");
+    // Pairs 1 ms apart, 400 ms from each other: in the same 4 ms, and after the rest.
+    let pairs = (0..20_000u64).flat_map(|pair| [400 * pair, 400 * pair + 1]);
+    let entries: Vec<Entry> = pairs.map(|ms| (ms * MS, 0, 1000)).collect();
+    let fates = pass(&crowded, &entries, 0);
+    let delay = |index: usize| (arrival(&fates[index]).unwrap() - entries[index].0) as f64 / 1e6;
+    let mut delays: Vec<f64> = (0..fates.len()).step_by(2).map(delay).collect();
+    // But for those that wait for one before them which is 400 ms late.
+    let pairs = (0..).step_by(2).zip(&delays);
+    let apart = pairs.filter(|(index, first)| (delay(index + 1) - **first).abs() > 1e-6);
+    let apart = apart.count();
+    assert!(apart <= 20, "{apart} of 20000");
+    delays.sort_by(f64::total_cmp);
+    // 20 ms and 0.2 ms of transmission, with a deviation of 20 ms: of shape 3 the least,
+    // the median and the 95th percentile are so many deviations from the mean.
+    let rank = |part: f64| (delays[(part * delays.len() as f64) as usize] - 20.2) / 20.0;
+    for (part, deviations) in [(0.0, -0.577), (0.5, -0.277), (0.95, 1.402)] {
+        let measured = rank(part);
+        assert!((measured - deviations).abs() < 0.05, "{part}: {measured}");
+    }
+    assert!((mean(delays.iter().copied()) - 20.2).abs() < 0.5);
+    // The least delay is that of the least draw, and not cut off at nothing.
+    assert!(delays[0] > 8.0, "{}", delays[0]);
+}
+
+#[test]
+fn aggregated_frames_come_every_5_ms_with_all_that_was_sent_meanwhile() {
+    // All that 40 Mbit/s carry.
+    let entries = regular(0, MS / 5, 1000, SECOND);
+    let fates = pass(&wifi("aggregation"), &entries, 0);
+    let mut frames = BTreeMap::<Nanos, usize>::new();
+    for at in fates.iter().map(|fate| arrival(fate).unwrap()) {
+        *frames.entry(at).or_default() += 1;
+    }
+    assert!(frames.keys().all(|at| at % (5 * MS) == 0));
+    let mut inner = frames.values().skip(1).take(frames.len() - 2);
+    assert!(inner.all(|packets| *packets == 25), "{frames:?}");
+}
+
+#[test]
+fn fades_carry_the_rates_of_their_steps_and_lose_in_the_deepest() {
+    let fades = wifi("fades");
+    let entries = regular(0, MS / 5, 1000, 16 * SECOND);
+    let fates = pass(&fades, &entries, 17 * SECOND);
+    let left: Vec<Nanos> = fates
+        .iter()
+        .filter_map(arrival)
+        .map(|at| at - 20 * MS)
+        .collect();
+    // The queue is never empty, and 250 kB of it take 50 ms of 40 Mbit/s after a step.
+    for (from, to, rate) in [
+        (0, 3, 40.0),
+        (3, 5, 20.0),
+        (5, 7, 6.0),
+        (7, 8, 20.0),
+        (8, 11, 40.0),
+    ] {
+        let within = |at: &&Nanos| (from * SECOND..to * SECOND).contains(*at);
+        let bits = left.iter().filter(within).count() as f64 * 8000.0;
+        let measured = bits / 1e6 / (to - from) as f64;
+        assert!((measured / rate - 1.0).abs() < 0.01, "{from}: {measured}");
+    }
+    let lost = |from: u64, to: u64| {
+        let own = entries.iter().zip(&fates);
+        let own = own.filter(|((at, ..), _)| (from * SECOND..to * SECOND).contains(at));
+        own.filter(|(_, fate)| matches!(fate, Some(Fate::Lost { .. })))
+            .count()
+    };
+    // Of 1500 packets in 2 s 0.5 %, of which each period has its own.
+    assert_eq!(lost(0, 4) + lost(9, 12), 0);
+    let deep = lost(4, 8) + lost(12, 16);
+    assert!((5..30).contains(&deep), "{deep}");
+}
+
+#[test]
+fn a_suspended_station_gets_nothing_for_120_ms_and_then_all_of_it() {
+    let suspended = wifi("suspensions");
+    // An eighth of what the link carries.
+    let entries = regular(0, 8 * MS / 5, 1000, 15 * SECOND);
+    let fates = pass(&suspended, &entries, 16 * SECOND);
+    let left: Vec<Nanos> = fates
+        .iter()
+        .map(|it| arrival(it).unwrap() - 20 * MS)
+        .collect();
+    for at in [4, 9, 14].map(|second| second * SECOND) {
+        // What is under way goes on afterwards, and what came meanwhile at the full rate.
+        let inside = left
+            .iter()
+            .filter(|it| (at + 1..at + 120 * MS).contains(it))
+            .count();
+        let after = at + 120 * MS..at + 135 * MS;
+        let burst = left.iter().filter(|it| after.contains(it)).count();
+        assert_eq!(inside, 0);
+        assert!((70..=80).contains(&burst), "{burst}");
     }
 }
