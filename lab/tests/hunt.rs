@@ -113,12 +113,12 @@ fn islands_on_machines_of_their_own_find_what_one_machine_finds() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("plan.toml"), PLAN).unwrap();
-    let found = hunt(folder, "whole", "12", &["--islands", "2"]);
+    let found = hunt(folder, "whole", "30", &["--islands", "2"]);
     assert!(found.contains("--islands 2"), "{found}");
     let whole = keys(folder, "whole/journal.jsonl");
 
     let shard = |shard: &str| {
-        let arguments = "hunt plan.toml --tries 12 -o parts --shard";
+        let arguments = "hunt plan.toml --tries 30 -o parts --shard";
         let arguments: Vec<&str> = arguments.split(' ').chain([shard]).collect();
         let output = petra_lab(folder, &arguments);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -137,7 +137,7 @@ fn islands_on_machines_of_their_own_find_what_one_machine_finds() {
     let again = fs::read_to_string(folder.join("parts/island-2.jsonl")).unwrap();
     assert_eq!(again.lines().count(), second.lines().count());
 
-    assert_eq!(hunt(folder, "parts", "12", &["--islands", "2"]), found);
+    assert_eq!(hunt(folder, "parts", "30", &["--islands", "2"]), found);
     // What was made on the islands was not made again.
     let rest = keys(folder, "parts/journal.jsonl");
     let islands = ["parts/island-1.jsonl", "parts/island-2.jsonl"];
