@@ -214,6 +214,8 @@ fn a_report_is_one_file_with_everything_in_its_order() {
         "Printed and measured: as printed",
         "Whether the order holds: packet-scaled",
         "Body received, MB (more is better)",
+        // As the plan's description calls it.
+        "received_mb",
         "Distributions",
     ];
     assert!(in_order(&texts, &parts), "{texts:?}");

@@ -163,14 +163,14 @@ impl Frame {
             let first = number == 0;
             let table = tables::metric(section, shown, &self.palette, first);
             let figures = self.figures(&shown.figures)?;
-            let title = words::heading(&shown.metric);
+            let (title, name) = (words::heading(&shown.metric), &shown.metric);
             Ok(html! {
                 @if first {
-                    h3 { (title) }
+                    h3 { (title) " " code { (name) } }
                     (table)
                     (figures)
                 } @else {
-                    details { summary { (title) } (table) (figures) }
+                    details { summary { (title) " " code { (name) } } (table) (figures) }
                 }
             })
         });
