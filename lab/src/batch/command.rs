@@ -115,7 +115,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// What could not be run, that it was interrupted, or [`Unmet`].
+    /// What could not be run, that it was interrupted, or [`Unmet`](super::Unmet).
     pub fn execute(&self) -> Result<()> {
         let agenda = self.plans.agenda()?;
         if let Some(shard) = self.shard {
@@ -179,7 +179,7 @@ impl Merge {
     ///
     /// # Errors
     ///
-    /// A shard or a run that is missing, or there twice; or [`Unmet`].
+    /// A shard or a run that is missing, or there twice; or [`Unmet`](super::Unmet).
     pub fn execute(&self) -> Result<()> {
         let agenda = self.plans.agenda()?;
         let finished = merge::join(&self.out, &agenda)?;

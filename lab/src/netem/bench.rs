@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context, Result};
 
-use super::facts::Facts;
+use super::facts::{self, Facts};
 use super::process::supervise;
 use super::qlog::trace;
 use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD};
@@ -105,17 +105,14 @@ impl Bench {
             ..self.blank.clone()
         };
         let folder = tempfile::tempdir().context("cannot make a folder for a run")?;
-        let _processor = self.sandbox.processor();
-        let record = sandboxed(&self.sandbox, &job, folder.path(), stop)?;
+        let (record, load) = {
+            let _processor = self.sandbox.processor();
+            let record = sandboxed(&self.sandbox, &job, folder.path(), stop)?;
+            (record, facts::load(self.begun.elapsed()))
+        };
         let queue_ms = record.bottleneck_queue.as_ref();
         let queue_ms = queue_ms.map(|queue| (queue.mean_ms, queue.p95_ms));
-        let run = Facts::new(
-            &self.sandbox,
-            &job,
-            folder.path(),
-            record,
-            self.begun.elapsed(),
-        )?;
+        let run = Facts::new(&self.sandbox, &job, folder.path(), record, load)?;
         let traces = ["server", "client"].map(|side| trace(&folder.path().join(side)));
         let [server, client] = traces;
         let (server, client) = (server?, client?);

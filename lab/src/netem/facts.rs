@@ -48,13 +48,13 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Puts together what is known of a run of a program that has worked so long.
+    /// Puts together what is known of a run, at the end of which this was the load.
     pub(super) fn new(
         sandbox: &Sandbox,
         job: &Job,
         folder: &Path,
         mut record: Record,
-        worked: Duration,
+        load: f64,
     ) -> Result<Self> {
         let client = |name: &str| {
             let value = record.client.get(name);
@@ -71,14 +71,12 @@ impl Facts {
         let limit = down
             .rate
             .map(|rate| goodput_limit(rate, down.loss, MAX_DATAGRAM_SIZE));
-        // As much of those awake as an average over a minute has seen.
-        let seen = 1.0 - (-worked.as_secs_f64() / 60.0).exp();
         let base_rtt = Duration::from_secs_f64(base_rtt_ms / 1e3);
         Ok(Facts {
             cc: job.congestion_control.clone(),
             sandbox: sandbox.to_string(),
             processors: processor::count(),
-            load: (load() - seen * processor::awake() as f64).max(0.0),
+            load,
             link: job.link.clone(),
             goodput_bps,
             goodput_limit_bps: limit,
@@ -120,9 +118,12 @@ impl Facts {
     }
 }
 
-/// The load average of the last minute; 0 where there is none.
-fn load() -> f64 {
+/// The load average of the last minute without the processors that runs keep awake,
+/// as far as it has seen them: for so long this program `worked`. 0 where there is none.
+pub(super) fn load(worked: Duration) -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let first = text.split(' ').next();
-    first.and_then(|load| load.parse().ok()).unwrap_or(0.0)
+    let load: f64 = first.and_then(|load| load.parse().ok()).unwrap_or(0.0);
+    let seen = 1.0 - (-worked.as_secs_f64() / 60.0).exp();
+    (load - seen * processor::awake() as f64).max(0.0)
 }
