@@ -11,7 +11,7 @@
 //! Every flow is one connection; flows share the links of the path that they take.
 //! Time stands while an endpoint computes and jumps to the next event, so a
 //! simulation takes the time of its computation and nothing else. The same
-//! [`Scenario`](crate::scenario::Scenario) gives the same packets every time.
+//! [`Scenario`] gives the same packets every time.
 
 mod agenda;
 mod body;
