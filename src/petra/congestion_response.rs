@@ -12,6 +12,11 @@ const BETA: f64 = 0.7;
 /// drain only removes what growth has added, so a wrong estimate must not cost more.
 const MIN_DRAIN_SHARE: f64 = 0.85;
 
+/// Largest share of the window that remains after a drain. A queue that persists although
+/// the window is at the BDP may be that of competing flows, and a drain that leaves the
+/// window as it is cannot tell.
+const MAX_DRAIN_SHARE: f64 = 0.95;
+
 /// Consecutive PTOs from which on a PTO may be a congestion signal. The first one only
 /// probes for a lost tail (RFC 9002, Section 6.2,
 /// <https://www.rfc-editor.org/rfc/rfc9002#section-6.2>).
@@ -65,6 +70,9 @@ impl Petra {
         if !self.on().best_recovery {
             // TCP Westwood, the base of the thesis.
             Decision::Reduce(target)
+        } else if self.competition.is_detected() {
+            // The BDP is what the other flows leave. They yield to losses, and so must this.
+            Decision::Reduce(BETA * bytes)
         } else if self.queue_explains_loss() {
             Decision::Reduce(target.max(BETA * bytes).min(bytes))
         } else if heavy {
@@ -125,7 +133,7 @@ impl Petra {
             Some(target) => {
                 let bytes = self.window.bytes();
                 let step = (MIN_DRAIN_SHARE * bytes).min(bytes - self.window.datagram());
-                Decision::Reduce(target.max(step).min(bytes))
+                Decision::Reduce(target.max(step).min(MAX_DRAIN_SHARE * bytes))
             }
         }
     }

@@ -27,6 +27,9 @@ pub(super) struct SlowStart {
     /// Equations 4.3 and 4.4 of the thesis, unchanged. The gaps between the ACKs of the
     /// first flight are nearly all that is known of the path.
     ack_rate: AckRate<Smoothing>,
+    /// The highest rate of ACKs so far, in bytes per second. Later flights are paced at twice
+    /// the window per round trip, and their ACKs show no more.
+    fastest_acks: f64,
     best_rate: f64,
     flat_rounds: u32,
 }
@@ -35,6 +38,7 @@ impl SlowStart {
     pub(super) fn new(alpha: f64) -> Self {
         Self {
             ack_rate: AckRate::new(Smoothing::new(alpha)).with_min_interval(GRANULARITY),
+            fastest_acks: 0.0,
             best_rate: 0.0,
             flat_rounds: 0,
         }
@@ -42,6 +46,8 @@ impl SlowStart {
 
     pub(super) fn on_ack(&mut self, ack: &Ack) {
         self.ack_rate.on_ack(ack.now, ack.bytes);
+        let rate = self.ack_rate.rate().unwrap_or(0.0);
+        self.fastest_acks = self.fastest_acks.max(rate);
     }
 
     /// Ends a round trip of slow start with this estimate of the delivery rate.
@@ -62,10 +68,7 @@ impl SlowStart {
 
     /// Bytes to grow by per byte acknowledged (Section 4.1.2.1 of the thesis).
     pub(super) fn gain(&self, in_flight: f64, min_rtt: Duration) -> f64 {
-        let quotient = self
-            .ack_rate
-            .window(min_rtt)
-            .map_or(0.0, |ebw| ebw / in_flight);
+        let quotient = self.fastest_acks * min_rtt.as_secs_f64() / in_flight;
         if quotient > MIN_QUOTIENT {
             quotient.min(MAX_GAIN)
         } else {
@@ -93,6 +96,15 @@ mod tests {
         // 9000 / 3600
         assert_eq!(slow_start().gain(3_600.0, MIN_RTT), 2.5);
         assert_eq!(slow_start().gain(1_200.0, MIN_RTT), 3.0);
+    }
+
+    #[test]
+    fn slower_acks_of_a_paced_flight_do_not_end_faster_growth() {
+        let mut slow_start = slow_start();
+        for now in (200..1_000).step_by(100) {
+            slow_start.on_ack(&ack(now, 1_000));
+        }
+        assert_eq!(slow_start.gain(3_600.0, MIN_RTT), 2.5);
     }
 
     #[test]

@@ -459,12 +459,14 @@ mod in_congestion_avoidance {
     fn a_queue_is_drained_to_the_estimate_and_again_once_that_has_shown() {
         let mut petra = queued(petra());
         petra.config.drain = true;
-        let drains = drains(&mut petra, 2_000..2_400);
-        assert_eq!(drains[0], 2_000);
-        assert_near(petra.window.ssthresh().unwrap(), 109_200.0);
+        assert_eq!(drains(&mut petra, 2_000..2_200), [2_000]);
+        // 0.85 x 130 000, and 0.95 of that: the BDP and a datagram are 109 200.
+        assert_near(petra.window.ssthresh().unwrap(), 110_500.0);
         assert_eq!(petra.metrics().last_reduction, Some(Reduction::Queue));
         // Three round trips of 100 ms end before the next, wherever they began.
-        assert!((2_201..=2_302).contains(&drains[1]), "{drains:?}");
+        let drains = drains(&mut petra, 2_200..2_400);
+        assert!((2_201..=2_302).contains(&drains[0]), "{drains:?}");
+        assert_near(petra.window.ssthresh().unwrap(), 104_975.0);
     }
 
     #[test]
@@ -499,6 +501,27 @@ mod in_congestion_avoidance {
         petra.window.set(1_000_000.0);
         let decision = petra.queue_response(&measured(2_000, 100));
         assert_eq!(reduction(decision), 850_000.0);
+    }
+
+    /// Else the test for competing flows would follow a drain that changed nothing.
+    #[test]
+    fn a_drain_takes_a_twentieth_of_a_window_at_the_bdp() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        petra.window.set(100_000.0);
+        let decision = petra.queue_response(&measured(2_000, 100));
+        assert_eq!(reduction(decision), 95_000.0);
+    }
+
+    #[test]
+    fn competing_flows_make_a_loss_congestion() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        // With the drain, delivery falls to half.
+        drains(&mut petra, (2_000..2_800).step_by(2));
+        assert!(petra.competition.is_detected() && !petra.queue_explains_loss());
+        petra.window.set(200_000.0);
+        assert_eq!(reduction(petra.loss_response(&loss(2_800))), 140_000.0);
     }
 
     #[test]
