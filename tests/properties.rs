@@ -517,7 +517,7 @@ proptest! {
     }
 
     #[test]
-    fn faster_retransmission_lowers_the_threshold_or_leaves_it(
+    fn the_packet_threshold_is_three_at_most(
         (name, options) in controller(),
         settings in settings(),
         rtt in any::<Duration>(),
@@ -526,6 +526,6 @@ proptest! {
         let controller = built(name, &options, settings);
         let rtt = Rtt { latest: rtt, smoothed: rtt, variation: rtt / 2, min: rtt };
         let threshold = controller.packet_threshold(&rtt, pto);
-        prop_assert!(threshold.is_none_or(|packets| (1..3).contains(&packets)));
+        prop_assert!(threshold.is_none_or(|packets| (1..=3).contains(&packets)));
     }
 }

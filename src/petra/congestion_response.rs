@@ -17,6 +17,10 @@ const MIN_DRAIN_SHARE: f64 = 0.85;
 /// window as it is cannot tell.
 const MAX_DRAIN_SHARE: f64 = 0.95;
 
+/// Largest target, in BDPs, that a drain goes below. ACKs in larger aggregates look like a
+/// queue that persists.
+const MAX_DRAINED_TARGET: f64 = 1.25;
+
 /// Consecutive PTOs from which on a PTO may be a congestion signal. The first one only
 /// probes for a lost tail (RFC 9002, Section 6.2,
 /// <https://www.rfc-editor.org/rfc/rfc9002#section-6.2>).
@@ -132,8 +136,16 @@ impl Petra {
             Some(_) if self.competition.is_testing() => Decision::Keep(Why::TestPending),
             Some(target) => {
                 let bytes = self.window.bytes();
+                let aggregated = self
+                    .bdp()
+                    .is_none_or(|bdp| target > MAX_DRAINED_TARGET * bdp);
+                let most = if aggregated {
+                    bytes
+                } else {
+                    MAX_DRAIN_SHARE * bytes
+                };
                 let step = (MIN_DRAIN_SHARE * bytes).min(bytes - self.window.datagram());
-                Decision::Reduce(target.max(step).min(MAX_DRAIN_SHARE * bytes))
+                Decision::Reduce(target.max(step).min(most))
             }
         }
     }

@@ -514,6 +514,22 @@ mod in_congestion_avoidance {
     }
 
     #[test]
+    fn acks_in_large_aggregates_are_drained_to_the_target_at_most() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        for now in (2_000..4_000).step_by(40) {
+            for _ in 0..40 {
+                petra.on_ack(&measured(now, 110));
+            }
+        }
+        petra.window.set(100_000.0);
+        assert!(petra.ssthresh_target() > petra.bdp().map(|bdp| 1.25 * bdp));
+        petra.competition = Competition::default();
+        let decision = petra.queue_response(&measured(4_400, 110));
+        assert_eq!(reduction(decision), 100_000.0);
+    }
+
+    #[test]
     fn competing_flows_make_a_loss_congestion() {
         let mut petra = queued(petra());
         petra.config.drain = true;
