@@ -283,10 +283,10 @@ mod tests {
         assert_eq!(end(response(), &body, &[]), "verified true");
         assert_eq!(
             end(response(), &body[..99_999], &[]),
-            "99999 of 100000 bytes came"
+            "body: incomplete (got 99999 bytes); expected 100000"
         );
         body[70_000] ^= 1;
-        assert!(end(response(), &body, &[]).starts_with("wrong bytes"));
+        assert!(end(response(), &body, &[]).starts_with("body: wrong bytes after offset "));
     }
 
     #[test]
@@ -304,9 +304,12 @@ mod tests {
         let announced = response(&[status, ("trailer", "content-digest")]);
         assert_eq!(end(announced, b"body", &[right]), "verified true");
         let announced = response(&[status, ("trailer", "content-digest")]);
-        assert!(end(announced, b"body", &[wrong]).starts_with("the digest is"));
+        assert!(end(announced, b"body", &[wrong]).starts_with("body: wrong digest (got "));
         let announced = response(&[status, ("trailer", "content-digest")]);
-        assert_eq!(end(announced, b"body", &[]), "the server sent no digest");
+        assert_eq!(
+            end(announced, b"body", &[]),
+            "body: missing digest; expected one in the trailers"
+        );
         assert_eq!(
             end(response(&[status, right]), b"body", &[]),
             "verified true"

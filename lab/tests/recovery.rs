@@ -111,13 +111,14 @@ fn a_longer_round_trip_takes_a_window_that_loss_keeps_small() {
 #[test]
 fn of_packets_that_are_late_each_loss_is_spurious_and_of_lost_ones_none() {
     let lost = |flow: &FlowReport| (flow.corrupted + flow.overflowed + flow.dropped) as usize;
-    for cc in ["reno", "petra", "bbr2"] {
+    // The thresholds of `petra` follow the reordering that it observes.
+    for (cc, least) in [("reno", 50), ("petra", 10), ("bbr2", 50)] {
         let late = flow(cc, |down| {
             down.reorder = 0.1;
             down.queue = Queue::Bdp(100.0);
         });
         assert_eq!(lost(&late), 0);
-        assert!(late.packets_lost > 50, "{cc}: {}", late.packets_lost);
+        assert!(late.packets_lost > least, "{cc}: {}", late.packets_lost);
         // The last may not have been acknowledged yet.
         let pending = late.packets_lost - late.packets_spurious;
         assert!(pending <= 10, "{cc}: {pending} of {}", late.packets_lost);
