@@ -19,7 +19,7 @@ const MAX_DRAIN_SHARE: f64 = 0.95;
 
 /// Largest target, in BDPs, that a drain goes below. ACKs in larger aggregates look like a
 /// queue that persists.
-const MAX_DRAINED_TARGET: f64 = 1.25;
+const MAX_DRAINED_TARGET: f64 = 1.125;
 
 /// Consecutive PTOs from which on a PTO may be a congestion signal. The first one only
 /// probes for a lost tail (RFC 9002, Section 6.2,

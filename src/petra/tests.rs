@@ -523,7 +523,7 @@ mod in_congestion_avoidance {
             }
         }
         petra.window.set(100_000.0);
-        assert!(petra.ssthresh_target() > petra.bdp().map(|bdp| 1.25 * bdp));
+        assert!(petra.ssthresh_target() > petra.bdp().map(|bdp| 1.125 * bdp));
         petra.competition = Competition::default();
         let decision = petra.queue_response(&measured(4_400, 110));
         assert_eq!(reduction(decision), 100_000.0);
