@@ -19,7 +19,7 @@ pub trait Documented {
     const FIELDS: &[Field];
 }
 
-/// What a declaration contains, the values that such a field has, and the one that it
+/// A part of a declaration, the values that such a field has, and the one that it
 /// has when nothing is written.
 const VALUES: [(&str, &str, &str); 18] = [
     ("StepRate>", "rate", "none"),
@@ -62,7 +62,7 @@ impl Field {
         words.join(" ")
     }
 
-    /// Whether the field is a list of which each mention adds one.
+    /// Returns true if the field is a list to which each mention adds an element.
     pub fn is_list(&self) -> bool {
         self.values() == "list of tables"
     }
@@ -92,7 +92,7 @@ impl Field {
     }
 }
 
-/// What stands before the type in a declaration.
+/// The part of a declaration before the type.
 const TYPE: &str = "//";
 
 /// Declares a struct that is [`Documented`].

@@ -161,12 +161,12 @@ fn rows<T: Written>(least: &Value, without: &[&str]) -> Result<String> {
     Ok(fields.map(row).collect())
 }
 
-/// What text formats have and the program documents.
+/// The keys of text formats that the program documents.
 trait Written: Documented + Serialize + DeserializeOwned {}
 
 impl<T: Documented + Serialize + DeserializeOwned> Written for T {}
 
-/// What is written of a value of which the least was said.
+/// The text of a value with only the required parts.
 fn defaults<T: Written>(least: &Value) -> Result<Map<String, Value>> {
     let value = serde_json::to_value(T::deserialize(least)?)?;
     Ok(value.as_object().cloned().unwrap_or_default())

@@ -30,17 +30,17 @@ pub enum Backend {
 pub struct Outcome {
     /// In the scenario's order.
     pub flows: Vec<FlowOutcome>,
-    /// What else the backend knows of the run; kept beside the figures.
+    /// Other facts about the run, kept with the figures.
     #[serde(skip)]
     pub record: Option<Record>,
 }
 
-/// What a backend knows of a run beside its figures.
+/// Facts about a run in addition to its figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// All of it.
     pub facts: serde_json::Value,
-    /// What makes the figures doubtful, if anything.
+    /// Reason to doubt the figures, if any.
     pub doubt: Option<String>,
 }
 

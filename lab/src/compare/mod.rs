@@ -6,7 +6,7 @@
 //!   B ──┘                └── html ── FILE.html
 //! ```
 //!
-//! What is compared is B with A: how much more it is, and how many times as
+//! Compares B with A: how much more it is, and how many times as
 //! much.
 
 mod command;

@@ -92,7 +92,7 @@ impl Bench {
         batch::results(&agenda, &agenda.plans[0], Default::default(), &finished)
     }
 
-    /// What a run measured, if it is made.
+    /// Outcome of a run, if it is made.
     fn outcome<'a>(&'a self, journal: &'a Journal, key: &str) -> Option<&'a Outcome> {
         journal.finished().get(key).or_else(|| self.made.get(key))
     }

@@ -10,7 +10,7 @@ use super::setting::{Setting, TABLES};
 use super::{Direction, Link};
 use crate::documented::{Documented, Field};
 
-/// What the link of the command line has where nothing is said.
+/// Defaults of the link of the command line.
 const DEFAULTS: [(&str, &str); 3] = [("rate", "10mbit"), ("delay", "45ms"), ("loss", "0.5%")];
 
 /// Keys that stand instead of another one.
@@ -35,7 +35,7 @@ impl LinkOptions {
     ///
     /// # Errors
     ///
-    /// What contradicts itself.
+    /// Options that contradict each other.
     pub fn link(&self) -> Result<Link> {
         let link = Link::deserialize(&Value::from(self.table.clone()))?;
         link.check()?;
@@ -89,7 +89,7 @@ fn up_id(field: &Field) -> String {
     format!("{UP}_{}", field.name)
 }
 
-/// What `--up` has taken the place of.
+/// Former options, replaced by `--up`.
 fn up(field: &'static Field) -> Arg {
     let name = option_name(field);
     option(field, up_id(field))

@@ -116,7 +116,7 @@ impl Direction {
         stages
     }
 
-    /// Whether each step and outage begins before the end of the run.
+    /// Returns an error unless each step and outage begins before the end of the run.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What is known of a run beside its figures: what `netem/KEY.json` has.
+//! Facts about a run in addition to its figures: the contents of `netem/KEY.json`.
 
 use std::fs;
 use std::path::Path;

@@ -82,7 +82,7 @@ impl serde::de::Error for Fault {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources {
     files: Vec<(PathBuf, String)>,
-    /// Whether nobody has the text before their eyes.
+    /// Returns true if the reader does not see the text.
     typed: bool,
 }
 

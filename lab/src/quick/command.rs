@@ -34,10 +34,10 @@ pub struct Quick {
     /// The servers' `max_datagram_size` in bytes.
     #[arg(long, default_value_t = 1350, value_name = "BYTES")]
     pub(super) datagram: usize,
-    /// What all randomness follows from; netem's own does not.
+    /// Seed of all random numbers except netem's own.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..1 << 62))]
     pub(super) seed: u64,
-    /// How many seeds to run, counted up from --seed.
+    /// Number of seeds, counted up from --seed.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(super) seeds: u64,
     /// All controllers on one link, instead of each on its own.
@@ -86,7 +86,7 @@ impl Quick {
     ///
     /// # Errors
     ///
-    /// What cannot be run, or a file that cannot be written.
+    /// A run that is not possible, or a file that cannot be written.
     pub fn execute(&self, backend: Backend) -> Result<()> {
         let text = plan::text(self, backend)?;
         let plan = Plan::of_text(backend.name(), &text)?;

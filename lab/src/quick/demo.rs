@@ -22,10 +22,10 @@ const PLAN: &str = include_str!("../../plans/demo.toml");
 /// for 20 s. With `--backend netem` it is a real link.
 #[derive(Args, Clone, Debug)]
 pub struct Demo {
-    /// What makes the runs.
+    /// Backend of the runs.
     #[arg(long, value_enum, default_value_t)]
     backend: Backend,
-    /// How many seeds.
+    /// Number of seeds.
     #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
     seeds: NonZeroUsize,
     /// The folder of the results and of the journal of finished runs.
@@ -40,7 +40,7 @@ impl Demo {
     ///
     /// # Errors
     ///
-    /// What cannot be run, or an expectation that does not hold.
+    /// A run that is not possible, or an expectation that does not hold.
     pub fn execute(&self) -> Result<()> {
         let mut plan = Plan::of_text("demo", PLAN)?.with_seeds(self.seeds.get())?;
         plan.backend = self.backend;

@@ -12,7 +12,7 @@ use crate::link::{Direction, Link};
 use crate::scenario::{Flow, Pacing, Traffic};
 use crate::units::format_duration;
 
-/// What is shown of a simulated run.
+/// Metrics that are shown of a simulated run.
 const SIM: [&str; 10] = [
     "goodput_mbps",
     "share_of_limit",
@@ -26,7 +26,7 @@ const SIM: [&str; 10] = [
     "ptos",
 ];
 
-/// What is shown of a real one.
+/// Metrics that are shown of a run on netem.
 const NETEM: [&str; 6] = [
     "goodput_mbps",
     "share_of_limit",
@@ -95,7 +95,7 @@ fn metrics(quick: &Quick, backend: Backend) -> Vec<&str> {
     metrics
 }
 
-/// What happens, defaults included.
+/// Description of the runs, defaults included.
 fn title(quick: &Quick, link: &Link, duration: &str) -> Result<String> {
     let flows = match quick.share {
         true => "together",

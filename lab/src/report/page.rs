@@ -250,7 +250,7 @@ impl Frame {
     }
 }
 
-/// What sets the rows of the tables apart, where that is too much for columns.
+/// Settings that distinguish the rows of the tables, if they are too many for columns.
 fn rows(section: &Section) -> Markup {
     let (names, lines) = &section.settings;
     let labels = section

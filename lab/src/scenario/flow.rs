@@ -250,7 +250,7 @@ documented! {
             skip_serializing_if = "Option::is_none"
         )]
         initial_rtt: Option<Duration>,
-        /// When the client connects, before the run ends.
+        /// Time at which the client connects, before the run ends.
         #[serde(with = "Text::<Time>", default)]
         start: Duration,
         /// The most by which it connects later, as the seed draws it.
@@ -260,7 +260,7 @@ documented! {
             skip_serializing_if = "Duration::is_zero"
         )]
         start_spread: Duration,
-        /// When the client goes away; `none` stays to the end.
+        /// Time at which the client leaves; with `none`, it stays to the end.
         #[serde(
             with = "Maybe::<Time>",
             default,
@@ -281,13 +281,13 @@ documented! {
             skip_serializing_if = "Option::is_none"
         )]
         size: Option<u64>,
-        /// How many bodies of `size` it downloads, at least 1.
+        /// Number of bodies of `size` that it downloads, at least 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bodies: Option<u32>,
-        /// How many of them are asked for at a time, 1 to 100.
+        /// Number of them that are requested at a time, 1 to 100.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at_once: Option<u32>,
-        /// How long it downloads, in turn with `off`.
+        /// Length of a download, in turn with `off`.
         #[serde(
             with = "Maybe::<Time>",
             default,
