@@ -121,6 +121,8 @@ struct Path {
     last_event: Time,
     /// Send time of the last packet that filled the window.
     window_full: Option<Time>,
+    /// The controller's rate after the last event: quiche asks some ten times a packet.
+    pacing_rate: Option<u64>,
 }
 
 impl Path {
@@ -163,6 +165,7 @@ fn with_path_until(
     let before = r.congestion_window();
     let path: &mut Path = r.state_mut().expect("on_init has set it");
     event(path);
+    path.pacing_rate = path.controller.pacing_rate();
     let window = saturating(path.controller.window());
     let ssthresh = path.controller.ssthresh();
     r.set_congestion_window(window);
@@ -197,6 +200,7 @@ fn on_init(r: &mut Congestion) {
         origin: None,
         last_event: Time::ZERO,
         window_full: None,
+        pacing_rate: None,
     });
     with_path(r, |_| {});
 }
@@ -314,7 +318,7 @@ fn early_probes(r: &Congestion, state: &LossDetection) -> Option<EarlyProbes> {
 }
 
 fn pacing_rate(r: &Congestion) -> Option<u64> {
-    path(r).controller.pacing_rate()
+    path(r).pacing_rate
 }
 
 fn bandwidth(r: &Congestion) -> Option<u64> {

@@ -280,6 +280,10 @@ mod tests {
                 wrong(&|s| s.flows[0].initial_rtt = Some(Duration::from_micros(5))),
                 "initial_rtt: too short (got 5µs); expected 1ms",
             ),
+            (
+                wrong(&|s| s.flows[0].ack_every = 0),
+                "ack_every: out of range (got 0); expected 1 to 100 packets",
+            ),
         ] {
             assert!(error.contains(says), "{error}");
         }

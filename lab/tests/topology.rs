@@ -395,6 +395,22 @@ fn a_flow_begins_with_the_window_and_the_rtt_that_it_remembers() {
 }
 
 #[test]
+fn ten_packets_that_are_acknowledged_together_need_a_tenth_of_the_way_back() {
+    // 926 datagrams a second, each of whose ACKs is some 70 bytes: 520 kbit/s.
+    let mut path = link(10, 20);
+    path.up.rate = Some(150_000);
+    let run = |ack_every| {
+        let flow = Flow {
+            ack_every,
+            ..Flow::new("reno")
+        };
+        only_flow(&scenario(vec![path.clone()], vec![flow])).goodput
+    };
+    let (each, ten) = (run(1), run(10));
+    assert!(ten > 3.0 * each, "{each} {ten}");
+}
+
+#[test]
 fn the_round_trip_follows_a_delay_that_steps_and_starts_over() {
     // As to satellites that pass: 20 and 35 ms each way in turn, each for 5 s.
     let passing = Direction {

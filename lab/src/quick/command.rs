@@ -51,6 +51,9 @@ pub struct Quick {
     /// RFC 9438 does.
     #[arg(long)]
     pub(super) cubic_spurious_undo: bool,
+    /// Packets that clients acknowledge together, 1 to 100.
+    #[arg(long, default_value_t = 1, value_name = "PACKETS")]
+    pub(super) ack_every: u32,
     /// Switch pacing off.
     #[arg(long, conflicts_with = "hold")]
     pub(super) no_pacing: bool,

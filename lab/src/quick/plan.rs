@@ -118,6 +118,7 @@ fn flow(quick: &Quick, flow: &Flow) -> Result<Table> {
         traffic: quick.size.map_or(Traffic::Bulk, Traffic::Size),
         silly_window_avoidance: quick.silly_window_avoidance,
         cubic_spurious_undo: quick.cubic_spurious_undo,
+        ack_every: quick.ack_every,
         ..flow.clone()
     })?)
 }

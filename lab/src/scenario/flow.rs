@@ -38,6 +38,8 @@ pub struct Flow {
     /// The RTT that the server takes for granted until it has measured one; `None` is
     /// quiche's default of 333 ms (RFC 9002, Section 6.2.2).
     pub initial_rtt: Option<Duration>,
+    /// Packets that the client acknowledges together, within 25 ms at most.
+    pub ack_every: u32,
     /// Time at which the client connects.
     pub start: Duration,
     /// The most by which it connects later: each run draws that by its seed.
@@ -107,6 +109,9 @@ const LEAST_WINDOW: u64 = 3_000;
 /// From RFC 9002's minimum window to more than a path of 10 Gbit/s and 100 ms holds.
 const INITIAL_WINDOWS: RangeInclusive<u32> = 2..=100_000;
 
+/// From quiche's to more than any stack is known to wait for.
+const ACK_EVERY: RangeInclusive<u32> = 1..=100;
+
 /// The granularity of timers (RFC 9002, Section 6.1.2): no RTT is taken for less.
 const LEAST_RTT: Duration = Duration::from_millis(1);
 
@@ -120,6 +125,7 @@ impl Flow {
             receive_window: None,
             initial_window: None,
             initial_rtt: None,
+            ack_every: every_packet(),
             start: Duration::ZERO,
             start_spread: Duration::ZERO,
             stop: None,
@@ -165,6 +171,13 @@ impl Flow {
             self.initial_rtt.is_none_or(|rtt| rtt >= LEAST_RTT),
             "initial_rtt: too short (got {:?}); expected {LEAST_RTT:?} at least",
             self.initial_rtt.unwrap_or_default()
+        );
+        ensure!(
+            ACK_EVERY.contains(&self.ack_every),
+            "ack_every: out of range (got {}); expected {} to {} packets",
+            self.ack_every,
+            ACK_EVERY.start(),
+            ACK_EVERY.end()
         );
         match self.traffic {
             Traffic::Bulk => (),
@@ -250,6 +263,10 @@ documented! {
             skip_serializing_if = "Option::is_none"
         )]
         initial_rtt: Option<Duration>,
+        /// Packets that the client acknowledges together, 1 to 100. An ACK waits for them up to
+        /// 25 ms, and not after a packet out of order (RFC 9000, Section 13.2).
+        #[serde(default = "every_packet", skip_serializing_if = "is_every_packet")]
+        ack_every: u32,
         /// Time at which the client connects, before the run ends.
         #[serde(with = "Text::<Time>", default)]
         start: Duration,
@@ -308,6 +325,15 @@ documented! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         media: Option<Media>,
     }
+}
+
+/// quiche's `ack_every`.
+fn every_packet() -> u32 {
+    1
+}
+
+fn is_every_packet(ack_every: &u32) -> bool {
+    *ack_every == every_packet()
 }
 
 /// Reads `true`, `false` or, for quiche's default, `none`.
@@ -375,6 +401,7 @@ impl TryFrom<Written> for Flow {
             receive_window: written.receive_window,
             initial_window: written.initial_window,
             initial_rtt: written.initial_rtt,
+            ack_every: written.ack_every,
             start: written.start,
             start_spread: written.start_spread,
             stop: written.stop,
@@ -411,6 +438,7 @@ impl From<Flow> for Written {
             receive_window: flow.receive_window,
             initial_window: flow.initial_window,
             initial_rtt: flow.initial_rtt,
+            ack_every: flow.ack_every,
             start: flow.start,
             start_spread: flow.start_spread,
             stop: flow.stop,
@@ -483,6 +511,9 @@ mod tests {
         let resumed = resumed.unwrap();
         assert_eq!(resumed.initial_rtt, Some(Duration::from_millis(60)));
         assert_eq!(read(&serde_json::to_string(&resumed).unwrap()), Ok(resumed));
+        let sparse = read(r#"{"cc": "reno", "ack_every": 10}"#).unwrap();
+        assert_eq!(sparse.ack_every, 10);
+        assert_eq!(read(&serde_json::to_string(&sparse).unwrap()), Ok(sparse));
         assert!(read(r#"{"cc": "reno", "rtt": "1s"}"#)
             .unwrap_err()
             .contains("`delay`"));

@@ -75,6 +75,7 @@ pub(super) fn client(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<qu
     tls.set_verify_algorithm_prefs(&[SslSignatureAlgorithm::ED25519])?;
     let mut config = config(tls, scenario, flow, path)?;
     config.set_max_send_udp_payload_size(CLIENT_DATAGRAM);
+    config.set_ack_eliciting_threshold(flow.ack_every.into());
     if let Some(window) = flow.receive_window {
         config.set_initial_max_stream_data_bidi_local(window);
         config.set_max_stream_window(window);
