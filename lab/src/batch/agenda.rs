@@ -52,11 +52,7 @@ impl Agenda {
     ///
     /// What is wrong with each plan, or what its backend cannot do.
     pub(super) fn read(files: &[PathBuf], overrides: Overrides) -> Result<Self> {
-        let mut agenda = Agenda {
-            plans: Vec::new(),
-            items: BTreeMap::new(),
-            versions: Versions::current(),
-        };
+        let mut agenda = Agenda::empty();
         let seeds = overrides.seeds.unwrap_or(1);
         ensure!(seeds <= MOST, "{seeds} seeds; a plan has {MOST} at most");
         let (mut plans, mut faults) = (Vec::new(), Vec::new());
@@ -84,13 +80,8 @@ impl Agenda {
                 );
             }
             agenda
-                .add(&plan)
+                .add(plan, file, None)
                 .with_context(|| file.display().to_string())?;
-            agenda.plans.push(Planned {
-                plan,
-                file: file.clone(),
-                typed: None,
-            });
         }
         Ok(agenda)
     }
@@ -101,17 +92,8 @@ impl Agenda {
     ///
     /// What its backend cannot do.
     pub(crate) fn of(plan: Plan, file: &Path) -> Result<Self> {
-        let mut agenda = Agenda {
-            plans: Vec::new(),
-            items: BTreeMap::new(),
-            versions: Versions::current(),
-        };
-        agenda.add(&plan)?;
-        agenda.plans.push(Planned {
-            plan,
-            file: file.to_owned(),
-            typed: None,
-        });
+        let mut agenda = Agenda::empty();
+        agenda.add(plan, file, None)?;
         Ok(agenda)
     }
 
@@ -121,12 +103,20 @@ impl Agenda {
     ///
     /// As [`Self::of`].
     pub(crate) fn typed(plan: Plan, command: String) -> Result<Self> {
-        let mut agenda = Self::of(plan, Path::new(""))?;
-        agenda.plans[0].typed = Some(command);
+        let mut agenda = Agenda::empty();
+        agenda.add(plan, Path::new(""), Some(command))?;
         Ok(agenda)
     }
 
-    fn add(&mut self, plan: &Plan) -> Result<()> {
+    fn empty() -> Self {
+        Agenda {
+            plans: Vec::new(),
+            items: BTreeMap::new(),
+            versions: Versions::current(),
+        }
+    }
+
+    fn add(&mut self, plan: Plan, file: &Path, typed: Option<String>) -> Result<()> {
         for point in &plan.points {
             plan.backend.accepts(&point.scenario)?;
             for seed in &plan.seeds {
@@ -140,6 +130,11 @@ impl Agenda {
                 item.wanted.qlog |= plan.qlog;
             }
         }
+        self.plans.push(Planned {
+            plan,
+            file: file.to_owned(),
+            typed,
+        });
         Ok(())
     }
 
