@@ -23,8 +23,8 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use petra_lab::entropy::generator;
 use petra_lab::link::{goodput_limit, Direction, LinkOptions, IP_AND_UDP_HEADERS};
-use petra_lab::netem::MAX_DATAGRAM_SIZE;
 use petra_lab::sim::{Channel, Fate, Nanos, Parcel};
+use petra_lab::testbed::MAX_DATAGRAM_SIZE;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use serde::Serialize;
 
