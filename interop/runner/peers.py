@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import certificates
-from place import SERVER
+from testbed import SERVER
 
 HERE = Path(__file__).resolve().parent.parent / "peers"
 URL = f"https://{SERVER}:443/body"
