@@ -10,7 +10,7 @@ from pathlib import Path
 import certificates
 import trace
 from cases import LINK, Seen
-from testbed import SERVER, Trouble, complete, room, transfer
+from testbed import SERVER, Trouble, chroot, complete, transfer
 
 UNSUPPORTED = 127
 OK, FAILED, NOT_SUPPORTED = "ok", "FAILED", "unsupported"
@@ -62,7 +62,7 @@ def run(case, client, server, folder, programs, cc):
         }
 
     def end(role, command):
-        return room(folder / role, command(environment(role)), environment(role))
+        return chroot(folder / role, command(environment(role)), environment(role))
 
     try:
         record = transfer(programs, folder, link_of(case), end("server", server), end("client", client),
@@ -91,7 +91,7 @@ def crossing(case, folder):
     """A TCP flow of CUBIC's from server to client, where the case has one."""
     if not case.cross_traffic:
         return []
-    flow = lambda end: room(folder / f"tcp-{end}", [sys.executable, TCP, end, SERVER], {})
+    flow = lambda end: chroot(folder / f"tcp-{end}", [sys.executable, TCP, end, SERVER], {})
     return [(end, flow(end)) for end in ("server", "client")]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import certificates
 from peers import ENVIRONMENT, HERE
-from testbed import Trouble, complete, room, transfer
+from testbed import Trouble, chroot, complete, transfer
 
 RATE = 10_000_000
 LINK = ["--rate", "10mbit", "--delay", "20ms", "--queue", "1bdp", "--loss", "0.5%"]
@@ -45,9 +45,9 @@ def run(folder, client, server, options, programs, seed, figures):
         shutil.rmtree(folder)
     wanted = prepare(folder, options.size)
     patience = PATIENCE + 10 * 8 * options.size / RATE
-    server, client = room(folder / "server", server, ENVIRONMENT), room(folder / "client", client, ENVIRONMENT)
-    record = transfer(programs, folder, [*LINK, "--seed", str(seed)], server, client, patience,
-                      captures=True, figures=figures)
+    record = transfer(programs, folder, [*LINK, "--seed", str(seed)],
+                      chroot(folder / "server", server, ENVIRONMENT),
+                      chroot(folder / "client", client, ENVIRONMENT), patience, captures=True, figures=figures)
     complete(record, patience)
     body = folder / "client/downloads/body"
     if not body.exists() or digest(body) != wanted:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import certificates
 from peers import ENVIRONMENT, HERE
-from testbed import SERVER, Trouble, complete, output, room, transfer
+from testbed import SERVER, Trouble, chroot, complete, output, transfer
 
 # Name: rate in bits per second, and the link's options.
 LINKS = {
@@ -66,8 +66,8 @@ def run(folder, peers, server, cc, link, seed, seconds):
     if SERVERS[server][2]:
         environment["LD_PRELOAD"] = str(keeper(peers))
     patience = 30 + 10 * seconds
-    record = transfer(peers.programs, folder, options, room(folder / "server", serve, environment),
-                      room(folder / "client", fetch, ENVIRONMENT), patience)
+    record = transfer(peers.programs, folder, options, chroot(folder / "server", serve, environment),
+                      chroot(folder / "client", fetch, ENVIRONMENT), patience)
     complete(record, patience)
     summary = json.loads((folder / "client/output.txt").read_text().splitlines()[-1])
     down = record["link"]["down"]

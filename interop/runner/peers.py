@@ -1,4 +1,4 @@
-"""The peers: how each is called, as client and as server, in a room of its own."""
+"""The peers: how each is called, as client and as server, in a chroot of its own."""
 
 import shutil
 from pathlib import Path

@@ -1,10 +1,10 @@
-"""One transfer over our link, as `petra-link run` makes it, and a room for each program."""
+"""One transfer over our link, as `petra-link run` makes it, and a chroot for each program."""
 
 import json
 import subprocess
 from pathlib import Path
 
-ROOM = Path(__file__).with_name("room")
+CHROOT = Path(__file__).with_name("chroot")
 CLIENT, CLIENT6 = "193.167.0.100", "fd00:cafe:cafe:0::100"
 SERVER, SERVER6 = "193.167.100.100", "fd00:cafe:cafe:100::100"
 ADDRESSES = {
@@ -32,12 +32,12 @@ def output(*command, cwd=None):
     return done.stdout
 
 
-def room(folder, command, env):
-    """A program of a transfer: `command` in a room of its own, with its folder."""
+def chroot(folder, command, env):
+    """A program of a transfer: `command` in a chroot of its own, with its folder."""
     (folder / "logs" / "qlog").mkdir(parents=True, exist_ok=True)
     (folder / "hosts").write_text(HOSTS)
     settings = [f"{name}={value}" for name, value in env.items()]
-    words = ["unshare", "--mount", ROOM, folder, "env", *settings, *command]
+    words = ["unshare", "--mount", CHROOT, folder, "env", *settings, *command]
     return {"command": list(map(str, words)), "log": str(folder / "output.txt")}
 
 
