@@ -9,7 +9,7 @@ use petra_lab_fingerprint::{dependencies, Fingerprint};
 
 /// From the laboratory's folder: the controllers, quiche, and what of the
 /// laboratory is between a scenario and its figures.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "../src",
     "../vendor/quiche/src",
     "src/clock.rs",
@@ -21,6 +21,7 @@ const SOURCES: [&str; 13] = [
     "src/scenario",
     "src/scenario.rs",
     "src/sim",
+    "src/testbed",
     "src/units",
     "src/units.rs",
 ];

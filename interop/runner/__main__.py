@@ -10,7 +10,6 @@ from pathlib import Path
 import contract
 import matrix
 import pacing
-import place
 from cases import CASES
 from peers import Peers
 
@@ -102,7 +101,6 @@ def main():
     if out.exists():
         sys.exit(f"interop: error: {out} exists; remove it, or name another folder with --output")
     out.mkdir(parents=True)
-    place.build()
     peers = Peers(options.target.resolve(), options.profile)
     run = {"contract": run_contract, "matrix": run_matrix, "pacing": pacing.pacing}[options.command]
     good, lines = run(options, peers, out)

@@ -1,18 +1,10 @@
 """Certificates of the servers: an authority and a leaf."""
 
-import subprocess
 from pathlib import Path
 
-from place import SERVER, SERVER6, Trouble
+from testbed import SERVER, SERVER6, output
 
 NAMES = ["server", "server4", "server6", "server46", "localhost"]
-
-
-def openssl(*arguments, cwd):
-    done = subprocess.run(["openssl", *arguments], cwd=cwd, capture_output=True, text=True)
-    if done.returncode:
-        raise Trouble(f"openssl {arguments[0]}: {done.stderr.strip()}")
-    return done.stdout
 
 
 def make(folder, big=False):
@@ -22,10 +14,11 @@ def make(folder, big=False):
     folder.mkdir(parents=True, exist_ok=True)
     if (folder / "cert.pem").exists():
         return folder
+    openssl = lambda *words: output("openssl", *words, cwd=folder)
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     openssl("req", "-x509", *key, "-days", "10", "-subj", "/CN=interop authority",
-            "-keyout", "ca.key", "-out", "ca.pem", cwd=folder)
-    openssl("req", *key, "-subj", "/CN=server", "-keyout", "priv.key", "-out", "leaf.csr", cwd=folder)
+            "-keyout", "ca.key", "-out", "ca.pem")
+    openssl("req", *key, "-subj", "/CN=server", "-keyout", "priv.key", "-out", "leaf.csr")
     names = NAMES + [f"a-name-that-takes-up-room-{n}.example" for n in range(200 if big else 0)]
     alternatives = [f"DNS:{name}" for name in names] + [f"IP:{a}" for a in (SERVER, SERVER6, "127.0.0.1")]
     (folder / "leaf.txt").write_text(
@@ -33,7 +26,7 @@ def make(folder, big=False):
         f"subjectAltName={','.join(alternatives)}\n"
     )
     leaf = openssl("x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
-                   "-CAcreateserial", "-days", "10", "-extfile", "leaf.txt", cwd=folder)
+                   "-CAcreateserial", "-days", "10", "-extfile", "leaf.txt")
     (folder / "cert.pem").write_text(leaf + (folder / "ca.pem").read_text())
     return folder
 
@@ -42,5 +35,4 @@ def fingerprint(folder):
     """The hash of the leaf's public key, in base64, as Chromium wants it."""
     command = ("openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der"
                " | openssl dgst -sha256 -binary | openssl base64")
-    done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    return output("sh", "-c", command, cwd=folder).strip()

@@ -4,15 +4,13 @@ import filecmp
 import os
 import secrets
 import string
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import certificates
 import trace
 from cases import LINK, Seen
-from place import SERVER, Link, Process, Trouble
+from testbed import SERVER, Trouble, chroot, complete, transfer
 
 UNSUPPORTED = 127
 OK, FAILED, NOT_SUPPORTED = "ok", "FAILED", "unsupported"
@@ -63,22 +61,17 @@ def run(case, client, server, folder, programs, cc):
             "CC": cc,
         }
 
+    def end(role, command):
+        return chroot(folder / role, command(environment(role)), environment(role))
+
     try:
-        with Link(programs / "petra-link", link_of(case), folder / "captures"):
-            with Process("server", folder / "server", server(environment("server")),
-                         environment("server")) as serving:
-                if not serving.listens():
-                    if serving.wait(1) == UNSUPPORTED:
-                        return Result(NOT_SUPPORTED, "by the server")
-                    raise Trouble("the server does not listen")
-                with crossing(case, folder):
-                    code = transfer(case, folder, client(environment("client")), environment("client"))
-        if code == UNSUPPORTED:
+        record = transfer(programs, folder, link_of(case), end("server", server), end("client", client),
+                          case.timeout, beside=crossing(case, folder), captures=True)
+        if not record["listening"] and record["server"] == UNSUPPORTED:
+            return Result(NOT_SUPPORTED, "by the server")
+        if record["client"] == UNSUPPORTED:
             return Result(NOT_SUPPORTED, "by the client")
-        if code is None:
-            raise Trouble(f"the client was not done after {case.timeout} s")
-        if code:
-            raise Trouble(f"the client ended with {code}")
+        complete(record, case.timeout)
         return judge(case, folder, names)
     except Trouble as trouble:
         return Result(FAILED, str(trouble))
@@ -94,27 +87,12 @@ def link_of(case):
     return [word for pair in options.items() for word in pair] + rest
 
 
-def transfer(case, folder, command, env):
-    with Process("client", folder / "client", command, env) as fetching:
-        return fetching.wait(case.timeout)
-
-
-class crossing:
+def crossing(case, folder):
     """A TCP flow of CUBIC's from server to client, where the case has one."""
-
-    def __init__(self, case, folder):
-        self.case, self.folder, self.flows = case, folder, []
-
-    def __enter__(self):
-        if self.case.cross_traffic:
-            for end in ("server", "client"):
-                command = [sys.executable, TCP, end, SERVER]
-                self.flows.append(Process(end, self.folder / f"tcp-{end}", command))
-                time.sleep(0.5)
-
-    def __exit__(self, *_):
-        for flow in self.flows:
-            flow.stop()
+    if not case.cross_traffic:
+        return []
+    flow = lambda end: chroot(folder / f"tcp-{end}", [sys.executable, TCP, end, SERVER], {})
+    return [(end, flow(end)) for end in ("server", "client")]
 
 
 def judge(case, folder, names):

@@ -8,10 +8,9 @@ import shutil
 import statistics
 from pathlib import Path
 
-import behaviour
 import certificates
 from peers import ENVIRONMENT, HERE
-from place import Link, Process, Trouble
+from testbed import Trouble, chroot, complete, transfer
 
 RATE = 10_000_000
 LINK = ["--rate", "10mbit", "--delay", "20ms", "--queue", "1bdp", "--loss", "0.5%"]
@@ -40,26 +39,20 @@ def prepare(folder, size):
     return digest(www / "body")
 
 
-def run(folder, client, server, size, seed, programs):
-    """One download. The link's report; Trouble when it failed."""
+def run(folder, client, server, options, programs, seed, figures):
+    """The record of one download; Trouble when it failed."""
     if folder.exists():
         shutil.rmtree(folder)
-    wanted = prepare(folder, size)
-    patience = PATIENCE + 10 * 8 * size / RATE
-    with Link(programs / "petra-link", [*LINK, "--seed", str(seed)], folder / "captures") as link:
-        with Process("server", folder / "server", server, ENVIRONMENT) as serving:
-            if not serving.listens():
-                raise Trouble("the server does not listen")
-            with Process("client", folder / "client", client, ENVIRONMENT) as fetching:
-                code = fetching.wait(patience)
-    if code is None:
-        raise Trouble(f"the client was not done after {patience:.0f} s")
+    wanted = prepare(folder, options.size)
+    patience = PATIENCE + 10 * 8 * options.size / RATE
+    record = transfer(programs, folder, [*LINK, "--seed", str(seed)],
+                      chroot(folder / "server", server, ENVIRONMENT),
+                      chroot(folder / "client", client, ENVIRONMENT), patience, captures=True, figures=figures)
+    complete(record, patience)
     body = folder / "client/downloads/body"
-    if code:
-        raise Trouble(f"the client ended with {code}")
     if not body.exists() or digest(body) != wanted:
         raise Trouble("the body is not what the server has")
-    return link.report
+    return record
 
 
 def cell(folder, client, server, options, peers, cc=None, seed=1):
@@ -67,13 +60,9 @@ def cell(folder, client, server, options, peers, cc=None, seed=1):
     if client is None or server is None:
         return {"outcome": "missing", "reason": "not installed"}
     try:
-        report = run(folder, client, server, options.size, seed, peers.programs)
-        figures = {}
-        if cc:
-            lab = peers.programs / "petra-lab"
-            figures = behaviour.of(folder / "server", report, lab)
-            if cc.startswith("petra") and figures["estimate"] is None:
-                raise Trouble("petra has estimated no bandwidth")
+        figures = run(folder, client, server, options, peers.programs, seed, bool(cc))["figures"] or {}
+        if cc and cc.startswith("petra") and figures["estimate"] is None:
+            raise Trouble("petra has estimated no bandwidth")
         result = {"outcome": "ok", **figures}
         if not options.keep:
             shutil.rmtree(folder)

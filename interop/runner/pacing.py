@@ -9,7 +9,7 @@ from pathlib import Path
 
 import certificates
 from peers import ENVIRONMENT, HERE
-from place import SERVER, Link, Process, Trouble, call
+from testbed import SERVER, Trouble, chroot, complete, output, transfer
 
 # Name: rate in bits per second, and the link's options.
 LINKS = {
@@ -40,7 +40,7 @@ def keeper(peers):
     source = HERE.parent / "tokio-quiche/fq.c"
     if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
         library.parent.mkdir(parents=True, exist_ok=True)
-        call(f"cc -O2 -shared -fPIC -o {library} {source} -lpthread -ldl")
+        output("cc", "-O2", "-shared", "-fPIC", "-o", library, source, "-lpthread", "-ldl")
     return library
 
 
@@ -65,26 +65,19 @@ def run(folder, peers, server, cc, link, seed, seconds):
     serve, environment = command(peers, server, cc), dict(ENVIRONMENT)
     if SERVERS[server][2]:
         environment["LD_PRELOAD"] = str(keeper(peers))
-    with Link(peers.programs / "petra-link", options) as carried:
-        with Process("server", folder / "server", serve, environment) as serving:
-            if not serving.listens():
-                raise Trouble("the server does not listen")
-            with Process("client", folder / "client", fetch, ENVIRONMENT) as fetching:
-                code = fetching.wait(30 + 10 * seconds)
-            taken = serving.seconds()
-    if code is None:
-        raise Trouble("the client was not done in time")
-    if code:
-        raise Trouble(f"the client ended with {code}")
+    patience = 30 + 10 * seconds
+    record = transfer(peers.programs, folder, options, chroot(folder / "server", serve, environment),
+                      chroot(folder / "client", fetch, ENVIRONMENT), patience)
+    complete(record, patience)
     summary = json.loads((folder / "client/output.txt").read_text().splitlines()[-1])
-    down = carried.report["down"]
+    down = record["link"]["down"]
     return {
         **{name: value for name, value in down.items() if name in COLUMNS},
         "goodput_mbps": summary["goodput_bps"] / 1e6,
-        "share": summary["goodput_bps"] / carried.report["limit"]["goodput_bps"],
+        "share": summary["goodput_bps"] / record["link"]["limit"]["goodput_bps"],
         # Of IP packets, for each byte of the body: what is sent twice shows here.
         "sent_per_byte": down["bytes"] / size,
-        "server_seconds": taken,
+        "server_seconds": record["server_seconds"],
     }
 
 

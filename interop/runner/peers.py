@@ -1,10 +1,10 @@
-"""The peers: how each is called, as client and as server, in a room of its own."""
+"""The peers: how each is called, as client and as server, in a chroot of its own."""
 
 import shutil
 from pathlib import Path
 
 import certificates
-from place import SERVER
+from testbed import SERVER
 
 HERE = Path(__file__).resolve().parent.parent / "peers"
 URL = f"https://{SERVER}:443/body"

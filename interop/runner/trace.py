@@ -1,9 +1,8 @@
 """Captures as tshark reads them, with the keys that the endpoints left."""
 
-import subprocess
 from collections import namedtuple
 
-from place import SERVER, SERVER6, Trouble
+from testbed import SERVER, SERVER6, output
 
 INITIAL, ZERO_RTT, HANDSHAKE, RETRY = "0", "1", "2", "3"
 FIELDS = {
@@ -46,10 +45,7 @@ def read(capture, keys):
         command += ["-o", f"tls.keylog_file:{path}"]
     for field in FIELDS.values():
         command += ["-e", field]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise Trouble(f"tshark cannot read {capture}, {done.returncode}: {done.stderr.strip()[-300:]}")
-    rows = (line.split("\t") for line in done.stdout.splitlines())
+    rows = (line.split("\t") for line in output(*command).splitlines())
     return [Datagram(*([x for x in cell.split(";") if x] for cell in row)) for row in rows]
 
 

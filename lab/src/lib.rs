@@ -19,4 +19,5 @@ pub mod report;
 pub mod results;
 pub mod scenario;
 pub mod sim;
+pub mod testbed;
 pub mod units;

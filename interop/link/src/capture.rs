@@ -8,8 +8,6 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 
-use crate::Output;
-
 /// The magic number of files with nanoseconds, in the byte order of the machine.
 const MAGIC: u32 = 0xa1b2_3c4d;
 /// IP packets, of which the first half-byte says the version.
@@ -17,7 +15,7 @@ const LINKTYPE_RAW: u32 = 101;
 
 /// A file that packets are appended to. Two of them may have the same file: each
 /// record is written at once.
-pub(crate) struct Capture(Output);
+pub(crate) struct Capture(BufWriter<File>);
 
 impl Capture {
     /// Begins the file at `path`, or appends to it.

@@ -30,24 +30,24 @@ struct Bursts {
 }
 
 /// The figures.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct Report {
     /// Packets that entered, and their bytes with IP's headers.
-    packets: u64,
-    bytes: u64,
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
     /// Those that found the queue full.
-    overflowed: u64,
+    pub(crate) overflowed: u64,
     /// Those that were lost behind the bottleneck.
-    lost: u64,
+    pub(crate) lost: u64,
     /// Time in the queue, in milliseconds: mean and 95th percentile.
-    queue_ms: f64,
-    queue_ms_p95: f64,
+    pub(crate) queue_ms: f64,
+    pub(crate) queue_ms_p95: f64,
     /// Packets that entered within 100 us: the most, and the 95th percentile over packets.
-    burst_100us: usize,
-    burst_100us_p95: usize,
+    pub(crate) burst_100us: usize,
+    pub(crate) burst_100us_p95: usize,
     /// The same within 1 ms.
-    burst_1ms: usize,
-    burst_1ms_p95: usize,
+    pub(crate) burst_1ms: usize,
+    pub(crate) burst_1ms_p95: usize,
 }
 
 impl Bursts {

@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{ensure, Context, Result};
 
 use super::{FlowOutcome, Outcome, Record, Runner};
-use crate::netem::{self, Bench, Means, Transfer, MAX_DATAGRAM_SIZE};
+use crate::netem::{self, Bench, Means, Transfer};
 use crate::scenario::{Flow, Pacing, Scenario, Traffic};
+use crate::testbed::MAX_DATAGRAM_SIZE;
 
 /// Netem, found and ready.
 pub(super) struct Netem {

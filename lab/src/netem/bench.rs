@@ -2,23 +2,26 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, ensure, Context, Result};
 
 use super::facts::{self, Facts};
-use super::process::supervise;
 use super::qlog::trace;
 use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD};
 use super::sandbox::Sandbox;
 use super::{series, tc, Job, Means};
 use crate::link::Link;
 use crate::sim::Sample;
+use crate::testbed::Process;
 
 /// Longest overhead of a run besides its transfer: booting, calibration of a slow link, and a busy
 /// machine.
 const MOST_OVERHEAD: Duration = Duration::from_secs(120);
+
+/// Interval of checks for a request to stop.
+const TICK: Duration = Duration::from_millis(50);
 
 /// Netem and the pair of programs, found and ready.
 pub struct Bench {
@@ -205,16 +208,22 @@ fn sandboxed(sandbox: &Sandbox, job: &Job, folder: &Path, stop: &AtomicBool) -> 
         .and_then(|()| fs::write(exchange.join(JOB), serde_json::to_vec(job)?))
         .with_context(|| format!("cannot write into {}", folder.display()))?;
     let mut command = sandbox.command(folder)?;
-    let mut words = Vec::new();
+    let mut process = Process::start(&mut command, &folder.join("sandbox.log"))?;
     let patience = job.time_limit + MOST_OVERHEAD;
-    supervise(&mut command, patience, stop, |line| {
-        words.push(line.to_owned());
-    })?;
+    let start = Instant::now();
+    while process.wait(TICK)?.is_none() {
+        ensure!(!stop.load(Ordering::Relaxed), "interrupted");
+        ensure!(
+            start.elapsed() < patience,
+            "no end after {} s; stopped",
+            patience.as_secs()
+        );
+    }
     if let Ok(error) = fs::read_to_string(exchange.join(ERROR)) {
         bail!("{error}");
     }
     let Ok(record) = fs::read(exchange.join(RECORD)) else {
-        bail!("the sandbox ended early, saying:\n{}", words.join("\n"));
+        bail!("the sandbox ended early, saying:\n{}", process.tail());
     };
     fs::remove_dir_all(exchange)?;
     Ok(serde_json::from_slice(&record)?)

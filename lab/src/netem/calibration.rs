@@ -9,9 +9,9 @@ use petra_qlog::stats::quantile;
 use serde::{Deserialize, Serialize};
 
 use crate::link::{Direction, Link, IP_AND_UDP_HEADERS};
+use crate::testbed::{within, MAX_DATAGRAM_SIZE};
 
-use super::network::{statistics, within, Place, CLIENT, DOWN_BOTTLENECK, SERVER, UP_BOTTLENECK};
-use super::MAX_DATAGRAM_SIZE;
+use super::network::{statistics, Place, CLIENT, DOWN_BOTTLENECK, SERVER, UP_BOTTLENECK};
 
 /// The port of both ends.
 const PORT: u16 = 5000;

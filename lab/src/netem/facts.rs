@@ -11,8 +11,9 @@ use super::processor;
 use super::qlog::Transport;
 use super::run::Record;
 use super::sandbox::Sandbox;
-use super::{Job, MAX_DATAGRAM_SIZE};
-use crate::link::{goodput_limit, Link};
+use super::Job;
+use crate::link::Link;
+use crate::testbed::MAX_DATAGRAM_SIZE;
 
 /// A run.
 #[derive(Debug, Serialize)]
@@ -67,10 +68,7 @@ impl Facts {
         };
         let goodput_bps = number("goodput_bps")?;
         let base_rtt_ms = record.calibration.rtt_ms.median;
-        let down = &job.link.down;
-        let limit = down
-            .rate
-            .map(|rate| goodput_limit(rate, down.loss, MAX_DATAGRAM_SIZE));
+        let limit = job.link.down.goodput_limit(MAX_DATAGRAM_SIZE);
         let base_rtt = Duration::from_secs_f64(base_rtt_ms / 1e3);
         Ok(Facts {
             cc: job.congestion_control.clone(),

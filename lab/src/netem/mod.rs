@@ -23,7 +23,6 @@ mod counters;
 mod facts;
 mod network;
 mod pair;
-mod process;
 mod processor;
 mod qlog;
 mod queue;
@@ -49,10 +48,6 @@ pub use uml::boot;
 use crate::link::Link;
 use crate::sim;
 use sandbox::Choice;
-
-/// The UDP payload of a full-sized datagram, in bytes; what the example server
-/// takes when it is not told otherwise.
-pub const MAX_DATAGRAM_SIZE: usize = 1350;
 
 /// What netem takes of this machine.
 #[derive(Args, Clone, Debug, Default)]

@@ -13,6 +13,8 @@ use std::{hint, thread};
 use nix::sched::{sched_getaffinity, sched_setaffinity, CpuSet};
 use nix::unistd::Pid;
 
+use crate::testbed::schedule;
+
 /// Number of processors available to this program.
 pub(super) fn count() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
@@ -78,10 +80,8 @@ impl Drop for Processor {
 /// Spends the time that nobody else wants. Only a quota of processor time, as a
 /// container may have, counts it.
 fn keep_awake(sleep: &AtomicBool) {
-    let lowest = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the parameter outlives the call.
-    let set = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &lowest) };
-    while set == 0 && !sleep.load(Ordering::Relaxed) {
+    let idle = schedule(libc::SCHED_IDLE, 0);
+    while idle && !sleep.load(Ordering::Relaxed) {
         hint::spin_loop();
     }
 }

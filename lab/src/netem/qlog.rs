@@ -1,13 +1,13 @@
 //! Evaluation of a server's qlog.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, Result};
 use petra_qlog::stats::Stats;
-use petra_qlog::QVIS_SUFFIX;
 use serde::Serialize;
+
+use crate::testbed::{statistics, traces};
 
 /// Statistics of the sending side of a connection.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -52,15 +52,7 @@ pub(super) struct Queueing {
 ///
 /// When there is not exactly one.
 pub(super) fn trace(folder: &Path) -> Result<PathBuf> {
-    let mut logs = Vec::new();
-    for entry in folder.read_dir().context("there is no folder of qlogs")? {
-        let path = entry?.path();
-        let name = path.to_string_lossy();
-        if name.ends_with(".sqlog") && !name.ends_with(QVIS_SUFFIX) {
-            logs.push(path);
-        }
-    }
-    match <[PathBuf; 1]>::try_from(logs) {
+    match <[PathBuf; 1]>::try_from(traces(folder)?) {
         Ok([log]) => Ok(log),
         Err(logs) => bail!("{} has {} qlogs, expected 1", folder.display(), logs.len()),
     }
@@ -75,10 +67,7 @@ impl Transport {
     /// When there is not exactly one qlog, or it is none; a last record that is
     /// not whole is no error.
     pub(super) fn read(folder: &Path, base_rtt: Duration) -> Result<Self> {
-        let log = trace(folder)?;
-        let context = || format!("cannot read the qlog {}", log.display());
-        let stats = Stats::read(File::open(&log).with_context(context)?).with_context(context)?;
-        Ok(Self::of(&stats, base_rtt))
+        Ok(Self::of(&statistics(&trace(folder)?)?, base_rtt))
     }
 
     fn of(stats: &Stats, base_rtt: Duration) -> Self {

@@ -13,7 +13,8 @@ use anyhow::{ensure, Context, Result};
 use petra_qlog::stats::quantile;
 use serde::{Deserialize, Serialize};
 
-use super::network::{in_namespace, Place};
+use super::network::Place;
+use crate::testbed::in_namespace;
 
 /// Time between two looks.
 const PERIOD: Duration = Duration::from_millis(20);

@@ -4,13 +4,13 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::calibration::Calibration;
 use super::counters::{Processor, Qdiscs};
-use super::network::{Network, DOWN_BOTTLENECK};
+use super::network::{self, DOWN_BOTTLENECK};
 use super::pair::Pair;
 use super::queue::{Meter, Waiting};
 use super::Job;
@@ -66,13 +66,13 @@ pub fn inside(folder: &Path) -> Result<()> {
 fn job(folder: &Path) -> Result<()> {
     let exchange = folder.join(EXCHANGE);
     let job: Job = serde_json::from_reader(File::open(exchange.join(JOB))?)?;
-    let Network { commands } = Network::build(&job.link)?;
+    let testbed = network::build(&job.link)?;
     let calibration = Calibration::measure(&job.link).context("cannot calibrate the link")?;
 
     let mut pair = Pair {
         job: &job,
         folder,
-        commands,
+        testbed,
     };
     let server = pair.serve()?;
     let qdiscs = Qdiscs::read()?;
@@ -84,13 +84,14 @@ fn job(folder: &Path) -> Result<()> {
     let queue = queue.transpose()?;
     let processor_busy = processor.busy_since()?;
     let qdiscs = Qdiscs::read()?.since(&qdiscs);
-    server.stop()?;
+    let status = server.stop().context("cannot stop the server")?;
+    ensure!(status.success(), "the server ended with {status}");
 
     let record = Record {
         kernel: kernel()?,
         iproute2: output("tc", "-V")?,
         calibration,
-        commands: pair.commands,
+        commands: pair.testbed.commands,
         client,
         bottleneck_queue: queue.as_ref().map(|queue| queue.waiting),
         backlog: queue.map_or_else(Vec::new, |queue| queue.over_time),

@@ -7,10 +7,10 @@ use std::process::Command;
 
 use anyhow::{bail, Context, Result};
 use clap::ValueEnum;
-use nix::unistd::geteuid;
 
 use super::processor::Processor;
 use super::uml::{self, Uml};
+use crate::testbed;
 
 /// The user's choice of a sandbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -32,9 +32,6 @@ pub(super) enum Sandbox {
     /// A user-mode Linux for each run.
     Uml(Uml),
 }
-
-/// Search path for programs within a sandbox. The path of a user often lacks the sbin folders.
-pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Commands that test a sandbox before the first run.
 const TRIAL: &str = "mount -t tmpfs tmpfs /run && ip netns add trial && \
@@ -83,7 +80,7 @@ impl Sandbox {
         let program = std::env::current_exe().context("cannot tell where this program is")?;
         match self {
             Sandbox::Kernel => {
-                let mut command = unshare();
+                let mut command = testbed::sandbox();
                 command.arg(program).arg("inside").arg(folder);
                 Ok(command)
             }
@@ -122,28 +119,8 @@ impl fmt::Display for Sandbox {
     }
 }
 
-/// Namespaces for one command, which is in them what root is. All processes in
-/// them end when the command ends, and when this process does.
-fn unshare() -> Command {
-    let mut command = Command::new("setpriv");
-    command.env("PATH", PATH);
-    command.args(["--pdeathsig", "KILL", "unshare"]);
-    if !geteuid().is_root() {
-        command.args(["--user", "--map-root-user"]);
-    }
-    command.args([
-        "--net",
-        "--mount",
-        "--pid",
-        "--fork",
-        "--kill-child",
-        "--mount-proc",
-    ]);
-    command
-}
-
 fn kernel_trial() -> Result<()> {
-    let output = unshare()
+    let output = testbed::sandbox()
         .args(["sh", "-c", TRIAL])
         .output()
         .context("cannot run `setpriv` and `unshare` (package util-linux)")?;

@@ -6,8 +6,7 @@ use anyhow::{ensure, Result};
 use serde_json::{Map, Value};
 
 use crate::link::{Direction, IP_AND_UDP_HEADERS};
-
-use super::MAX_DATAGRAM_SIZE;
+use crate::testbed::MAX_DATAGRAM_SIZE;
 
 /// Packets that a delay line may hold: more than any path has.
 const DELAY_LINE_LIMIT: u32 = 1_000_000;

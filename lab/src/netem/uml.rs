@@ -14,7 +14,8 @@ use nix::mount::{mount, MsFlags};
 use nix::sys::reboot::{reboot, RebootMode};
 
 use super::run::{inside, EXCHANGE};
-use super::sandbox::{which, PATH};
+use super::sandbox::which;
+use crate::testbed::PATH;
 
 /// Memory of one instance: the system, the pair, and room for its buffers. The
 /// host gives what is used.
