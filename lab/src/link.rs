@@ -207,19 +207,25 @@ impl Direction {
         let reorder = self.reorder;
         ensure!(
             (0.0..=1.0).contains(&reorder),
-            "a reorder of {reorder}; it is a probability from 0 to 1"
+            "reorder: out of range (got {reorder}); expected a probability from 0 to 1"
         );
         ensure!(
             reorder == 0.0 || !self.delay.is_zero(),
-            "a packet can overtake only where there is a delay: reordering needs a delay"
+            "reorder: nothing to overtake (got a delay of 0); expected a delay"
         );
         ensure!(
             !self.jitter_reorders || !self.jitter.is_zero(),
-            "jitter_reorders without jitter"
+            "jitter_reorders: no jitter (got 0); expected a jitter"
         );
-        ensure!(self.decimate > 0, "a decimate of 0; it is at least 1");
+        ensure!(
+            self.decimate > 0,
+            "decimate: out of range (got 0); expected at least 1"
+        );
         if let Some(Aggregate { packets, .. }) = self.aggregate {
-            ensure!(packets > 0, "an aggregate of 0 packets; it is at least 1");
+            ensure!(
+                packets > 0,
+                "aggregate.packets: out of range (got 0); expected at least 1"
+            );
         }
         self.handover.map_or(Ok(()), |handover| handover.check())
     }
@@ -231,7 +237,10 @@ impl Direction {
     }
 
     fn check_capacity(&self) -> Result<()> {
-        ensure!(self.rate != Some(0), "a rate of 0; it is at least 1 bit/s");
+        ensure!(
+            self.rate != Some(0),
+            "rate: out of range (got 0); expected at least 1 bit/s"
+        );
         let several = [
             self.rate.is_some(),
             self.trace.is_some(),
@@ -239,12 +248,12 @@ impl Direction {
         ];
         ensure!(
             several.iter().filter(|one| **one).count() <= 1,
-            "more than one of rate, trace and lte; a bottleneck has one of them"
+            "bottleneck: several rates (got more than one of rate, trace and lte); expected one"
         );
         let managed = self.aqm != Aqm::DropTail;
         ensure!(
             !managed || several.contains(&true),
-            "an aqm without a rate: nothing waits where packets take no time"
+            "aqm: no queue to manage (got no rate); expected rate, trace or lte"
         );
         self.policer.map_or(Ok(()), |policer| policer.check())?;
         self.lte.map_or(Ok(()), |lte| lte.check())
@@ -254,19 +263,19 @@ impl Direction {
         let loss = self.loss;
         ensure!(
             (0.0..=1.0).contains(&loss),
-            "a loss of {loss}; it is a probability from 0 to 1"
+            "loss: out of range (got {loss}); expected a probability from 0 to 1"
         );
         if let Some(run) = self.loss_run {
             // A single good packet between two runs is the least.
             let least = (loss / (1.0 - loss)).max(1.0);
             ensure!(
                 run >= least && run.is_finite(),
-                "losses in runs of {run}; at a loss of {loss} it is at least {least} packets"
+                "loss_run: too short for a loss of {loss} (got {run}); expected at least {least} packets"
             );
         }
         ensure!(
             self.burst.is_none() || (loss == 0.0 && self.loss_run.is_none()),
-            "both loss and burst; losses follow one of them"
+            "burst: two models of loss (got loss or loss_run, too); expected one"
         );
         self.loss_every.map_or(Ok(()), |every| every.check())?;
         self.burst.map_or(Ok(()), |burst| burst.check())
@@ -338,7 +347,7 @@ mod tests {
             loss: 1.5,
             ..link()
         })
-        .contains("loss of 1.5"));
+        .contains("loss: out of range (got 1.5)"));
         assert!(wrong(Direction {
             reorder: f64::NAN,
             ..link()

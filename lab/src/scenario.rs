@@ -158,17 +158,27 @@ impl Scenario {
         let size = self.max_datagram_size;
         ensure!(
             (1200..=65_507).contains(&size),
-            "a datagram size of {size}; it is 1200 to 65507 bytes (RFC 9000 14.1)"
+            "max_datagram_size: out of range (got {size}); expected 1200 to 65507 bytes (RFC 9000, \
+             Section 14.1)"
         );
-        ensure!(!self.path.is_empty(), "a path without a link");
-        ensure!(!self.flows.is_empty(), "a run without a flow");
+        ensure!(
+            !self.path.is_empty(),
+            "path: no link (got none); expected at least one"
+        );
+        ensure!(
+            !self.flows.is_empty(),
+            "flows: none (got 0); expected at least one"
+        );
         ensure!(
             self.flows.len() <= Self::MOST_FLOWS,
-            "{} flows; there are at most {}",
+            "flows: too many (got {}); expected at most {}",
             self.flows.len(),
             Self::MOST_FLOWS
         );
-        ensure!(!self.sample_every.is_zero(), "samples without time between");
+        ensure!(
+            !self.sample_every.is_zero(),
+            "sample_every: out of range (got 0s); expected more"
+        );
         Ok(())
     }
 
@@ -253,12 +263,12 @@ mod tests {
         };
         for (error, says) in [
             (wrong(&|s| s.max_datagram_size = 1199), "1200 to 65507"),
-            (wrong(&|s| s.path.clear()), "without a link"),
+            (wrong(&|s| s.path.clear()), "path: no link"),
             (
                 wrong(&|s| s.path[0].down.rate = None),
-                "has a rate, a trace or lte",
+                "expected rate, trace or lte",
             ),
-            (wrong(&|s| s.flows.clear()), "without a flow"),
+            (wrong(&|s| s.flows.clear()), "flows: none"),
             (wrong(&|s| s.flows[0].start = s.duration), "ends at 60s"),
             (wrong(&|s| s.flows[0].stop = Some(Duration::ZERO)), "stops"),
             (wrong(&|s| s.flows[0].hops = Some((0, 1))), "hops"),

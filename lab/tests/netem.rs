@@ -150,12 +150,15 @@ fn what_cannot_be_run_is_told_before_anything_is_made() {
         (&["--cc", "nothere"][..], "nothere"),
         (
             &["--cc", "reno", "--reorder", "1%", "--delay", "0ms"],
-            "needs a delay",
+            "expected a delay",
         ),
-        (&["--cc", "reno", "--loss-run", "0.5"], "at least 1 packet"),
+        (
+            &["--cc", "reno", "--loss-run", "0.5"],
+            "expected at least 1 packet",
+        ),
         (
             &["--cc", "reno", "--cc", "cubic", "--share"],
-            "2 flows; it has one",
+            "flows: too many (got 2 flows); expected one",
         ),
         (
             &["--cc", "reno", "--step", "5s=1mbit"],

@@ -117,28 +117,28 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
     let cases = [
         ("\"2mbit\"", "\"2mbps\"", "plan.toml:8:8: link.0.rate: `2mbps` is not understood; expected a rate, such as 10mbit"),
         ("\"2mbit\"", "2", "plan.toml:8:8: link.0.rate: invalid value: integer `2`, expected a rate"),
-        ("\"1bdp\"", "\"1bdp\"\naqm = \"codl\"", "plan.toml:11:7: link.0.aqm: there is no queue management `codl`"),
+        ("\"1bdp\"", "\"1bdp\"\naqm = \"codl\"", "plan.toml:11:7: link.0.aqm: aqm: unknown (got codl)"),
         ("\"1bdp\"", "\"1bdp\"\nsteps = [{ at = \"soon\", rate = \"1mbit\" }]", "plan.toml:11:17: link.0.steps.0.at: `soon` is not understood"),
         ("delay =", "dely =", "plan.toml:9:1: link.0: unknown field `dely`, expected one of `rate`"),
         ("seeds = 2", "seeds = 0", "plan.toml:3:9: seeds: `0` is not understood; expected how many seeds"),
         ("seeds = 2", "seeds = { from = 1, to = 1000001 }", "plan.toml:3:9: seeds: `{ from = 1, to = 1000001 }` is not understood; expected how many seeds"),
         ("seeds = 2", "seeds = \"2\"", "plan.toml:3:9: seeds: `\"2\"` is a text; seeds are numbers, without quotes"),
-        ("seeds = 2", "sheds = 2", "plan.toml:3:1: a plan has no field `sheds`; it has extends, title"),
+        ("seeds = 2", "sheds = 2", "plan.toml:3:1: plan: no such key (got sheds); expected extends, title"),
         ("\"goodput_mbps\"", "\"goodput\"", "plan.toml:5:12: metrics: `goodput` is not understood; expected one of goodput_mbps"),
         ("\"reno\"]", "\"rеno\"]", "plan.toml:16:23: flow.0.cc: congestion control algorithm: unknown"),
         ("\"reno\"]", "\"petra\"]", "plan.toml:16:23: sweep.flow.cc: `petra` stands twice"),
         ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"link.rate\" = { from = \"1mbit\", to = \"2kbit\", steps = 3 }", "plan.toml:16:38: sweep.link.rate: from `1mbit` to `2kbit` is not understood; expected the same unit twice"),
-        ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"flow.1.cc\" = [\"petra\"]", "plan.toml:16:1: flow.1.cc: there is no number 1; they count from 0, and there are 1"),
+        ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"flow.1.cc\" = [\"petra\"]", "plan.toml:16:1: flow.1.cc: list: no such number (got 1); expected less than 1, from 0"),
         ("\"link.loss\" = \"1%\"", "\"link.loss\" = \"101%\"", "plan.toml:23:23: link.0.loss: `101%` is not understood; expected a share from 0 to 1"),
         ("\"link.loss\" = \"1%\"", "\"link.los\" = \"1%\"", "plan.toml:23:9: link.0: unknown field `los`"),
-        ("\"link.loss\" = \"1%\"", "\"seeds\" = 3", "plan.toml:23:9: case.1: a plan's runs have no `seeds`; they have link, flow"),
+        ("\"link.loss\" = \"1%\"", "\"seeds\" = 3", "plan.toml:23:9: case.1: key: not of a run (got seeds); expected link, flow"),
         ("petra = 1.5", "petra = \"much\"", "plan.toml:24:21: case.1.printed.petra: `much` is not understood; expected a number"),
         ("name = \"lossy\"", "name = \"clean\"", "case.1: there is another case `clean`"),
         ("\"1s\"", "\"0s\"", "plan.toml:12:1: flow.0: the flow of petra: starts at 0ns, but the run ends at 0ns"),
         ("cc = \"petra\"\n", "cc = \"petra\"\n[[flow]]\ncc = \"reno\"\nstart = \"2s\"\n", "plan.toml:14:1: flow.1: the flow of petra: starts at 2s, but the run ends at 1s"),
         ("\"link.loss\" = \"1%\"", "\"flow.stop\" = \"0s\"", "plan.toml:23:23: flow.0: the flow of petra: stops at 0ns, but starts at 0ns"),
         ("[link]", "[link", "plan.toml:7:"),
-        ("rate = \"2mbit\"\n", "", "plan.toml:11:1: flow.0: the flow of petra: no link that it takes has a rate, a trace or lte"),
+        ("rate = \"2mbit\"\n", "", "plan.toml:11:1: flow.0: the flow of petra: hops: no end of bandwidth (got no link with a rate)"),
         ("\"flow.cc\"", "\"link.loss\" = [\"0%\", \"2%\"]\n\"flow.cc\"", "case.1.set.link.loss: the sweep over link.loss sets it anew at each of its places"),
     ];
     for (from, to, says) in cases {
@@ -148,7 +148,7 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
     // What is wrong before any sweep is where it is written.
     let error = wrong("\"1bdp\"", "\"1bdp\"\ntrace = \"cell.down\"");
     assert!(
-        error.contains("plan.toml:7:1: link.0: the way of the data: more than one of rate"),
+        error.contains("plan.toml:7:1: link.0: the way of the data: bottleneck: several rates (got more than one of rate"),
         "{error}"
     );
     // The line itself, with the place under it.
@@ -251,7 +251,7 @@ fn an_expectation_is_checked_before_anything_runs() {
         ),
         (
             "metric = \"goodput_mbps\"\nover = 1",
-            "an expectation has no `over`",
+            "expectation: no such key (got over)",
         ),
     ] {
         let error = with(expect).fails("check plan.toml");
@@ -692,7 +692,7 @@ fn netem_says_what_it_cannot_do() {
     assert!(place.ok("check plan.toml").contains("12 runs"));
     let error = place.fails("check plan.toml --backend netem");
     assert!(
-        error.contains("2 flows; it has one") && error.contains("sim can"),
+        error.contains("flows: too many (got 2 flows); expected one") && error.contains("sim can"),
         "{error}"
     );
 }

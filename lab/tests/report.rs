@@ -486,12 +486,12 @@ fn results_that_are_missing_or_broken_are_told_and_nothing_is_written() {
     };
     says("report nowhere", "cannot read the results in nowhere");
     fs::create_dir(place.path("empty")).unwrap();
-    says("report empty", "there are no results in empty");
-    says("compare results empty", "there are no results in empty");
-    says("report results -o empty", "empty is a folder");
+    says("report empty", "empty: no results");
+    says("compare results empty", "empty: no results");
+    says("report results -o empty", "empty: a folder");
     says(
         "compare results results --metric speed",
-        "there is no metric `speed`; there are goodput_mbps",
+        "metric: no such name (got speed); expected goodput_mbps",
     );
 
     let csv = place.read("results/table-4.2.csv");

@@ -26,18 +26,29 @@ pub(super) fn accepts(scenario: &Scenario) -> Result<()> {
     let why = "the backend netem cannot do this; sim can";
     let can = || -> Result<()> {
         let links = scenario.path.len();
-        ensure!(links == 1, "a path of {links} links; it has one");
+        ensure!(
+            links == 1,
+            "path: too long (got {links} links); expected one"
+        );
         let flows = scenario.flows.len();
-        ensure!(flows == 1, "{flows} flows; it has one");
-        ensure!(scenario.cross.is_empty(), "cross traffic");
+        ensure!(
+            flows == 1,
+            "flows: too many (got {flows} flows); expected one"
+        );
+        ensure!(
+            scenario.cross.is_empty(),
+            "cross: not here (got cross traffic); expected none"
+        );
         let size = scenario.max_datagram_size;
         ensure!(
             size == MAX_DATAGRAM_SIZE,
-            "datagrams of {size} bytes; it has {MAX_DATAGRAM_SIZE}"
+            "max_datagram_size: not here (got {size}); expected {MAX_DATAGRAM_SIZE}"
         );
         ensure!(
             scenario.pacing == Pacing::default(),
-            "a pacing that is not the example server's"
+            "pacing: not the example server's (got {:?}); expected {:?}",
+            scenario.pacing,
+            Pacing::default()
         );
         let flow = &scenario.flows[0];
         netem::check_controller(&flow.cc)?;
@@ -47,7 +58,7 @@ pub(super) fn accepts(scenario: &Scenario) -> Result<()> {
         };
         ensure!(
             *flow == plain && matches!(flow.traffic, Traffic::Bulk | Traffic::Size(_)),
-            "a flow that is not one download from the beginning on"
+            "flow: not here (got keys of the simulator); expected one download from the beginning on"
         );
         Ok(())
     };
@@ -137,7 +148,10 @@ mod tests {
             (|it| it.flows[0].start = Duration::from_secs(1), "beginning"),
             (|it| it.max_datagram_size = 1200, "1200"),
             (|it| it.pacing = Pacing::Off, "pacing"),
-            (|it| it.cross.push(CrossTraffic::new(1)), "cross traffic"),
+            (
+                |it| it.cross.push(CrossTraffic::new(1)),
+                "cross: not here (got cross traffic); expected none",
+            ),
             (|it| it.flows[0].cubic_spurious_undo = true, "one download"),
             (
                 |it| {

@@ -54,7 +54,10 @@ impl Agenda {
     pub(super) fn read(files: &[PathBuf], overrides: Overrides) -> Result<Self> {
         let mut agenda = Agenda::empty();
         let seeds = overrides.seeds.unwrap_or(1);
-        ensure!(seeds <= MOST, "{seeds} seeds; a plan has {MOST} at most");
+        ensure!(
+            seeds <= MOST,
+            "seeds: too many (got {seeds}); expected {MOST} at most"
+        );
         let (mut plans, mut faults) = (Vec::new(), Vec::new());
         for file in files {
             match read(file, overrides) {
@@ -73,7 +76,7 @@ impl Agenda {
                 .find(|other| other.plan.name == plan.name);
             if let Some(other) = other {
                 anyhow::bail!(
-                    "{} and {} are both called `{}`, and so would be their results",
+                    "{} and {}: one name (got {} twice); expected names of their own, as results have them",
                     other.file.display(),
                     file.display(),
                     plan.name
@@ -155,7 +158,7 @@ fn read(file: &Path, overrides: Overrides) -> Result<Plan> {
     }
     ensure!(
         plan.len() <= MOST,
-        "{}: {} points x {} seeds are more than {MOST} runs; make several plans of it",
+        "{}: too many runs (got {} points x {} seeds); expected {MOST} at most, in several plans",
         file.display(),
         plan.points.len(),
         plan.seeds.len()

@@ -45,7 +45,7 @@ impl Shard {
             Ok(Shard { index, of })
         } else {
             Err(format!(
-                "there is no shard {index} of {of}; they count from 1"
+                "shard: no such number (got {index} of {of}); expected 1 to {of}"
             ))
         }
     }

@@ -48,7 +48,7 @@ impl Compare {
         if let Some(name) = self.metric.iter().find(|name| metric(name).is_none()) {
             let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
             bail!(
-                "there is no metric `{name}`; there are {}",
+                "metric: no such name (got {name}); expected {}",
                 known.join(", ")
             );
         }
@@ -73,7 +73,7 @@ impl Compare {
         if let Some(out) = &self.out {
             ensure!(
                 !out.is_dir(),
-                "{} is a folder; -o takes a file",
+                "{}: a folder (got -o with it); expected a file",
                 out.display()
             );
             let page = html::page(&comparison, &title, self.all);

@@ -75,8 +75,8 @@ impl Aqm {
             Aqm::CoDel(codel) | Aqm::FqCoDel(FqCoDel { codel, .. }) => {
                 ensure!(
                     !codel.target.is_zero() && codel.target < codel.interval,
-                    "a target of {:?} in an interval of {:?}; it is larger than 0 and shorter \
-                     than the interval",
+                    "target: out of range (got {:?}); expected more than 0, and less than the interval of \
+                     {:?}",
                     codel.target,
                     codel.interval
                 );
@@ -85,7 +85,7 @@ impl Aqm {
             Aqm::Red(red) => {
                 ensure!(
                     0.0 < red.weight && red.weight <= 1.0,
-                    "an average with a weight of {}; it is larger than 0 and at most 1",
+                    "red.weight: out of range (got {}); expected more than 0, and at most 1",
                     red.weight
                 );
                 let in_order = match (red.min, red.max) {
@@ -163,11 +163,7 @@ impl FromStr for Aqm {
                 probability: options.take("probability", parse_share)?.unwrap_or(0.1),
                 weight: options.take("weight", parse_share)?.unwrap_or(0.002),
             }),
-            _ => {
-                return Err(format!(
-                    "there is no queue management `{name}`; there is {NAMES}"
-                ))
-            }
+            _ => return Err(format!("aqm: unknown (got {name}); expected {NAMES}")),
         };
         options.end()?;
         Ok(aqm)
@@ -177,14 +173,18 @@ impl FromStr for Aqm {
 fn count(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(count) if (1..=65_536).contains(&count) => Ok(count),
-        _ => Err(format!("`{text}` is no number of queues from 1 to 65536")),
+        _ => Err(format!(
+            "queues: out of range (got {text}); expected 1 to 65536"
+        )),
     }
 }
 
 fn quantum(text: &str) -> Result<u32, String> {
     match parse_size(text).map(u32::try_from)? {
         Ok(bytes) if bytes >= 64 => Ok(bytes),
-        _ => Err(format!("`{text}` is no quantum; it is 64B to 4GB")),
+        _ => Err(format!(
+            "quantum: out of range (got {text}); expected 64B to 4GB"
+        )),
     }
 }
 

@@ -53,18 +53,21 @@ impl Lte {
             coherence,
             mean,
         } = *self;
-        ensure!(mean > 0, "a mean rate of 0; it is at least 1 bit/s");
+        ensure!(
+            mean > 0,
+            "lte.mean: out of range (got 0); expected at least 1 bit/s"
+        );
         ensure!(
             (0.0..=3.0).contains(&deviation),
-            "an LTE rate's deviation of {deviation}; it is 0 to 3"
+            "lte.deviation: out of range (got {deviation}); expected 0 to 3"
         );
         ensure!(
             !coherence.is_zero(),
-            "an LTE rate without coherence; its time is larger than 0"
+            "lte.coherence: out of range (got 0s); expected more"
         );
         ensure!(
             (0.0..=0.9).contains(&block_errors),
-            "LTE block errors of {block_errors}; it is a probability from 0 to 0.9"
+            "lte.block_errors: out of range (got {block_errors}); expected a probability from 0 to 0.9"
         );
         Ok(())
     }
@@ -110,12 +113,12 @@ impl GilbertElliott {
         ] {
             ensure!(
                 (0.0..=1.0).contains(&share),
-                "a {name} of {share}; it is a probability from 0 to 1"
+                "burst.{name}: out of range (got {share}); expected a probability from 0 to 1"
             );
         }
         ensure!(
             self.to_good > 0.0,
-            "losses that never go back to the good state; to_good is larger than 0"
+            "burst.to_good: no way back to the good state (got 0); expected more"
         );
         Ok(())
     }
@@ -143,11 +146,11 @@ impl Policer {
     pub(super) fn check(&self) -> Result<()> {
         ensure!(
             self.rate > 0,
-            "a policer's rate of 0; it is at least 1 bit/s"
+            "policer.rate: out of range (got 0); expected at least 1 bit/s"
         );
         ensure!(
             self.burst >= Self::LEAST,
-            "a policer's burst of {} bytes; it is at least {}, a full-sized packet",
+            "policer.burst: too small for a packet (got {}); expected at least {} bytes",
             self.burst,
             Self::LEAST
         );
@@ -177,7 +180,7 @@ impl LossEvery {
         let LossEvery { packets, burst } = *self;
         ensure!(
             0 < burst && burst < packets,
-            "{burst} losses every {packets} packets; they are at least 1 and fewer than the packets"
+            "loss_every.burst: out of range (got {burst} of {packets} packets); expected at least 1, and not all"
         );
         Ok(())
     }
@@ -218,9 +221,9 @@ impl Handover {
     pub(super) fn check(&self) -> Result<()> {
         ensure!(
             self.gap < self.every,
-            "handovers every {:?} with a gap of {:?}; the gap is shorter",
-            self.every,
-            self.gap
+            "handover.gap: too long (got {:?}); expected less than {:?}, the time between two",
+            self.gap,
+            self.every
         );
         Ok(())
     }

@@ -138,12 +138,12 @@ impl Direction {
     pub(super) fn check_schedule(&self) -> Result<()> {
         ensure!(
             self.rate.is_some() || self.steps.iter().all(|step| step.rate.is_none()),
-            "steps of the rate without a rate to begin with"
+            "steps: no rate to begin with (got steps of the rate); expected a rate"
         );
         ensure!(
             self.steps.iter().all(|step| step.rate != Some(0)),
-            "a step to a rate of 0; it is at least 1 bit/s, and for a time without any there are \
-             outages"
+            "steps.rate: out of range (got 0); expected at least 1 bit/s, or outages for a time \
+             without any"
         );
         let changes = |step: &Step| {
             *step
@@ -154,11 +154,11 @@ impl Direction {
         };
         ensure!(
             self.steps.iter().all(changes),
-            "a step that changes nothing; it has one or more of rate, delay, jitter, loss and queue"
+            "steps: nothing changes (got a time alone); expected rate, delay, jitter, loss or queue"
         );
         ensure!(
             self.steps.windows(2).all(|pair| pair[0].at < pair[1].at),
-            "steps that are not in the order of time"
+            "steps: not in the order of time (got a later one first); expected the first first"
         );
         ensure!(
             self.outages

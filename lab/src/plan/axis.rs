@@ -108,7 +108,7 @@ fn together(entry: &Entry, table: &Table) -> Result<Axis, Fault> {
                 let column = values(&field.node).map_err(within)?;
                 if let Some(first) = columns.first().filter(|it| it.len() != column.len()) {
                     let message = format!(
-                        "{} values; those before have {}, and they change together",
+                        "values: not as many as those that change with them (got {}); expected {}",
                         column.len(),
                         first.len()
                     );
@@ -191,7 +191,11 @@ fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Fault> {
         .iter()
         .find(|entry| !KEYS.contains(&entry.key.as_str()))
     {
-        let message = format!("a range has no `{}`; it has {}", entry.key, KEYS.join(", "));
+        let message = format!(
+            "range: no such key (got {}); expected {}",
+            entry.key,
+            KEYS.join(", ")
+        );
         return Err(Fault::at(entry.key_place, message));
     }
     let need = |key: &str| {

@@ -33,7 +33,8 @@ fn exception(node: &Node, names: &Names) -> Result<Exception, Fault> {
             "than" => than = some_of(entry, "controller", names).map_err(within)?,
             "because" => because = Some(entry.node.text().map_err(within)?.to_owned()),
             key => {
-                let message = format!("an exception has no `{key}`; it has of, than, because");
+                let message =
+                    format!("exception: no such key (got {key}); expected of, than, because");
                 return Err(Fault::at(entry.key_place, message));
             }
         }

@@ -177,7 +177,7 @@ impl Plan {
         self.seeds.extend((next..=last).take(more));
         ensure!(
             self.seeds.len() >= count,
-            "{count} seeds: {} has no {more} that follow its largest; the last there is is {last}",
+            "{}: too many seeds (got {count}, {more} of them new); expected the last at {last} at most",
             self.name
         );
         self.seeds.truncate(count);

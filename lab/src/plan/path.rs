@@ -24,7 +24,7 @@ impl Path {
         }
         if !SCENARIO.contains(&steps[0].as_str()) {
             let message = format!(
-                "a plan's runs have no `{}`; they have {}",
+                "key: not of a run (got {}); expected {}",
                 steps[0],
                 SCENARIO.join(", ")
             );
@@ -88,7 +88,7 @@ fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<()
                 let count = items.len();
                 let item = items.get_mut(number).ok_or_else(|| {
                     let message = format!(
-                        "there is no number {number}; they count from 0, and there are {count}"
+                        "list: no such number (got {number}); expected less than {count}, from 0"
                     );
                     Fault::at(key, message)
                 })?;

@@ -36,7 +36,10 @@ impl Draft<'_> {
                 .filter(|count| *count <= axis::MOST)
         });
         let Some(places) = places else {
-            let message = format!("more than {} points; sweep over less", axis::MOST);
+            let message = format!(
+                "sweep: too many points (got more); expected {} at most",
+                axis::MOST
+            );
             let sweep = self.root.entries.iter().find(|entry| entry.key == "sweep");
             return Err(Fault::at(
                 sweep.map_or(self.scenario.place, |entry| entry.key_place),

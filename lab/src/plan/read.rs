@@ -118,13 +118,16 @@ fn description(root: &Table, base: &Table) -> Option<String> {
 fn fields(text: &str, file: usize) -> Result<Table, Fault> {
     let Node { value, place } = tree::parse(text, file)?;
     let Value::Table(root) = value else {
-        return Err(Fault::at(place, "a plan is a table"));
+        return Err(Fault::at(
+            place,
+            "plan: not a table (got another value); expected keys and values",
+        ));
     };
     for entry in &root.entries {
         let names = PLAN.iter().map(|(name, ..)| *name).chain(SCENARIO);
         if !names.clone().any(|name| name == entry.key) {
             let message = format!(
-                "a plan has no field `{}`; it has {}",
+                "plan: no such key (got {}); expected {}",
                 entry.key,
                 names.collect::<Vec<_>>().join(", ")
             );

@@ -71,7 +71,8 @@ fn named(entry: &Entry) -> Result<Controller, Fault> {
                     key if FIELDS.contains(&key) => fields.push(field.clone()),
                     key => {
                         let known = FIELDS.join(", ");
-                        let message = format!("a controller has no `{key}`; it has cc, {known}");
+                        let message =
+                            format!("controller: no such key (got {key}); expected cc, {known}");
                         return Err(Fault::at(field.key_place, message));
                     }
                 }
@@ -111,7 +112,7 @@ pub(super) fn lower(
             if singular == "cross" {
                 continue;
             }
-            let message = format!("a plan without [{singular}]; it has at least one");
+            let message = format!("plan: no [{singular}] (got none); expected at least one");
             return Err(Fault::at(tree.place, message));
         };
         // One may do without being a list.

@@ -362,7 +362,7 @@ fn span(node: &Node, range: &Table) -> Result<Span, Fault> {
     let unknown = |entry: &&Entry| !KEYS.contains(&entry.key.as_str());
     if let Some(entry) = range.entries.iter().find(unknown) {
         let message = format!(
-            "a range of a space has no `{}`; it has {}",
+            "range: no such key (got {}); expected {}",
             entry.key,
             KEYS.join(", ")
         );

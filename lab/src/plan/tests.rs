@@ -264,7 +264,7 @@ fn a_controller_may_have_fields_of_a_flow() {
         ),
         (
             "it = { cc = \"cubic\", start = \"1s\" }",
-            "a controller has no `start`; it has cc, silly_window_avoidance",
+            "controller: no such key (got start); expected cc, silly_window_avoidance",
         ),
         ("it = { cc = \"vegas\" }", "`vegas`"),
     ] {

@@ -57,7 +57,7 @@ impl Report {
             .unwrap_or_else(|| folder.join("report.html"));
         ensure!(
             !out.is_dir(),
-            "{} is a folder; -o takes a file",
+            "{}: a folder (got -o with it); expected a file",
             out.display()
         );
         let plots = match &self.plots {

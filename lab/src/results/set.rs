@@ -59,8 +59,8 @@ impl ResultSet {
         }
         ensure!(
             !manifests.is_empty(),
-            "there are no results in {}: a plan's are a NAME.json and a NAME.csv, as `petra-lab \
-             run` writes them when all runs are there",
+            "{}: no results (got no NAME.json); expected a NAME.json and a NAME.csv for each plan, \
+             which `petra-lab run` writes after all runs",
             path.display()
         );
         manifests.sort();

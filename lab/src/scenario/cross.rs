@@ -73,15 +73,18 @@ impl CrossTraffic {
         let CrossTraffic {
             rate, packet, hop, ..
         } = *self;
-        ensure!(rate > 0, "a rate of 0; it is at least 1 bit/s");
+        ensure!(
+            rate > 0,
+            "cross.rate: out of range (got 0); expected at least 1 bit/s"
+        );
         ensure!(
             (28..=65_535).contains(&packet),
-            "packets of {packet} bytes; they have 28 to 65535"
+            "cross.packet: out of range (got {packet}); expected 28 to 65535 bytes"
         );
         let links = scenario.path.len();
         ensure!(
             hop < links,
-            "hop {hop}; the path has the links 0 to {}",
+            "cross.hop: no such link (got {hop}); expected 0 to {}",
             links.saturating_sub(1)
         );
         Ok(())

@@ -145,18 +145,18 @@ impl Flow {
         let (first, last) = self.hops.unwrap_or((0, last_link));
         ensure!(
             first <= last && last <= last_link,
-            "hops from {first} to {last}; the path has the links 0 to {last_link}"
+            "hops: no such links (got {first} to {last}); expected 0 to {last_link}, the first first"
         );
         // A window would double every round trip for the whole run.
         let limited = |link: &Link| link.down.is_limited();
         ensure!(
             scenario.path[first..=last].iter().any(limited),
-            "no link that it takes has a rate, a trace or lte: it would have no end of bandwidth"
+            "hops: no end of bandwidth (got no link with a rate); expected rate, trace or lte on one"
         );
         ensure!(
             self.receive_window
                 .is_none_or(|bytes| bytes >= LEAST_WINDOW),
-            "a receive window of {} bytes; it is {LEAST_WINDOW} at least",
+            "receive_window: out of range (got {}); expected {LEAST_WINDOW} bytes at least",
             self.receive_window.unwrap_or_default()
         );
         ensure!(
@@ -181,23 +181,23 @@ impl Flow {
         );
         match self.traffic {
             Traffic::Bulk => (),
-            Traffic::Size(size) => ensure!(size > 0, "a size of 0; it is at least 1 byte"),
+            Traffic::Size(size) => ensure!(size > 0, "size: out of range (got 0); expected at least 1 byte"),
             Traffic::Bodies {
                 size,
                 count,
                 at_once,
             } => ensure!(
                 size > 0 && count > 0 && (1..=Self::MOST_AT_ONCE).contains(&at_once),
-                "{count} bodies of {size} bytes, {at_once} at once; expected at least 1 of 1 byte, \
-                 and 1 to {} at once",
+                "bodies: out of range (got {count} of {size} bytes, {at_once} at once); expected at \
+                 least 1 of 1 byte, and 1 to {} at once",
                 Self::MOST_AT_ONCE
             ),
             Traffic::OnOff { on, off } => ensure!(
                 !on.is_zero() && !off.is_zero(),
-                "on for {on:?} and off for {off:?}; both are larger than 0"
+                "on, off: out of range (got {on:?} and {off:?}); expected more than 0"
             ),
             Traffic::Media(media) => media.check()?,
-            Traffic::Web(web) => ensure!(web.size > 0, "objects of 0 bytes; it is at least 1"),
+            Traffic::Web(web) => ensure!(web.size > 0, "web.size: out of range (got 0); expected at least 1 byte"),
         }
         Ok(())
     }

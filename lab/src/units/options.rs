@@ -82,7 +82,7 @@ impl<'a> Options<'a> {
                 Err(format!("{} has no options, thus no `{key}`", self.of))
             }
             Some((key, _)) => Err(format!(
-                "{} has no option `{key}`; it has {}",
+                "{}: no such option (got {key}); expected {}",
                 self.of,
                 self.known.join(", ")
             )),

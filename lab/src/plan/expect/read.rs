@@ -34,8 +34,8 @@ fn expectation(node: &Node, names: &Names) -> Result<Expectation, Fault> {
             _ => {
                 let Some((_, relation)) = RELATIONS.iter().find(|(name, _)| name == key) else {
                     let message = format!(
-                        "an expectation has no `{key}`; it has metric, of, at_least, at_most, \
-                         about, tolerance"
+                        "expectation: no such key (got {key}); expected metric, of, at_least, \
+                         at_most, about, tolerance"
                     );
                     return Err(Fault::at(entry.key_place, message));
                 };
