@@ -29,10 +29,6 @@ pub struct Client {
 }
 
 /// Returns the addresses of a URL's server.
-///
-/// # Errors
-///
-/// An unknown host.
 pub fn addresses(url: &Url) -> Result<VecDeque<SocketAddr>> {
     let host = url.host().context("URL: missing host")?;
     let addresses = url.socket_addrs(|| Some(443));
@@ -43,10 +39,6 @@ pub fn addresses(url: &Url) -> Result<VecDeque<SocketAddr>> {
 impl Client {
     /// Begins to connect to `peer`, whose certificate has this `name`. With `paced` off, packets
     /// leave as soon as the congestion window permits.
-    ///
-    /// # Errors
-    ///
-    /// An address without a route, or a configuration that quiche refuses.
     pub fn open(
         config: &mut quiche::Config,
         name: Option<&str>,
@@ -71,11 +63,8 @@ impl Client {
         })
     }
 
-    /// Takes what arrived, and lets quiche handle its timers.
-    ///
-    /// # Errors
-    ///
-    /// The socket's. Anyone can forge an ICMP message, and paths recover.
+    /// Takes what arrived, and lets quiche handle its timers. An error of the socket does not end
+    /// the connection: anyone can forge an ICMP message, and paths recover.
     pub fn receive(&mut self) -> io::Result<()> {
         let Client { udp, quic, .. } = self;
         let mut more = Ok(true);
@@ -94,10 +83,6 @@ impl Client {
     }
 
     /// Sends what may be sent now.
-    ///
-    /// # Errors
-    ///
-    /// The socket's, as for `receive`.
     pub fn send(&mut self) -> io::Result<()> {
         let more = self.udp.flush(&mut self.quic);
         let again = match &more {

@@ -96,10 +96,6 @@ impl Download {
 
     /// Takes a header section of the response: the first, or the trailers.
     /// Returns the length of the body when it is known.
-    ///
-    /// # Errors
-    ///
-    /// A status other than 200, or a file that cannot be written.
     pub fn headers(&mut self, list: &[Header], now: Instant) -> Result<Option<u64>> {
         let field = |name| std::str::from_utf8(field(list, name)?).ok();
         if let Some(digest) = field("content-digest").or(field("repr-digest")) {
@@ -135,10 +131,6 @@ impl Download {
     }
 
     /// Takes the next bytes of the body.
-    ///
-    /// # Errors
-    ///
-    /// Bytes other than the server has, or a file that cannot be written.
     pub fn data(&mut self, bytes: &[u8], now: Instant) -> Result<()> {
         self.last = Some(now);
         match &mut self.check {
@@ -167,10 +159,6 @@ impl Download {
 
     /// Takes the end of the response. A download that is not whole, or not what
     /// the server has, fails, and leaves no file.
-    ///
-    /// # Errors
-    ///
-    /// The reason for which it fails.
     pub fn finish(&mut self) -> Result<()> {
         let length = self.length.unwrap_or(self.bytes);
         ensure!(

@@ -31,11 +31,8 @@ pub trait Application {
     /// Reason for which the connection cannot go on.
     type Error: From<h3::Error>;
 
-    /// Handles received data, and sends as much as the connection permits.
-    ///
-    /// # Errors
-    ///
-    /// The caller closes the connection.
+    /// Handles received data, and sends as much as the connection permits. After an error, the
+    /// caller closes the connection.
     fn work(&mut self, quic: &mut Connection, h3: &mut h3::Connection) -> Result<(), Self::Error>;
 }
 
@@ -56,10 +53,6 @@ impl<A: Application> Http3<A> {
     }
 
     /// Lets the application work, once the handshake permits it.
-    ///
-    /// # Errors
-    ///
-    /// Those of the application, or of the first HTTP/3 frames.
     pub fn work(&mut self, quic: &mut Connection) -> Result<(), A::Error> {
         if !quic.is_established() && !quic.is_in_early_data() {
             return Ok(());

@@ -1,13 +1,13 @@
 //! HTTP/3 on quiche, for programs that choose the congestion controller.
 //!
-//! | layer | items |
-//! |---|---|
-//! | protocol, without I/O or clock | [`Http3`] with an [`Application`], such as [`Requests`] or [`Responses`] |
-//! | connections over UDP | [`udp`], [`Client`] and [`Session`], [`accept`] |
-//! | around them | [`Transport`] and [`Controller`] (command line), [`Logs`], [`certs`], [`tls`] |
+//! - the protocol, without sockets: [`Http3`] with an [`Application`], such as [`Requests`]
+//!   or [`Responses`]
+//! - connections over UDP: [`udp`], [`Client`], [`Session`] and [`accept`]
+//! - around them: [`Transport`] and [`Controller`] for the command line, [`Logs`], [`certs`],
+//!   [`tls`]
 //!
-//! The program makes the [`quiche::Config`], and the controller is a name there. No item of this
-//! crate depends on a controller.
+//! The program makes the [`quiche::Config`], and the controller is a name there. This crate
+//! does not depend on one.
 
 pub mod accept;
 pub mod certs;

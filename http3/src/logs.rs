@@ -18,10 +18,6 @@ pub struct Logs {
 impl Logs {
     /// TLS secrets in the file `keylog`, if quiche's configuration logs them, and qlogs in the
     /// folder `qlogs`, which is created. `cc` is the name of the congestion controller.
-    ///
-    /// # Errors
-    ///
-    /// A folder that cannot be created.
     pub fn new(keylog: Option<&Path>, qlogs: Option<&Path>, cc: &str) -> Result<Logs> {
         Ok(Logs {
             keylog: keylog.map(Path::to_owned),
@@ -31,10 +27,6 @@ impl Logs {
     }
 
     /// Begins those of a connection, which is `role` (client or server) in it.
-    ///
-    /// # Errors
-    ///
-    /// A file that cannot be written.
     pub fn begin(&self, quic: &mut Connection, role: &str) -> Result<()> {
         if let Some(path) = &self.keylog {
             let file = OpenOptions::new().create(true).append(true).open(path);

@@ -45,10 +45,6 @@ pub struct Session {
 impl Session {
     /// Begins to connect to the server of `url`, for `downloads` of which
     /// `parallel` run at a time.
-    ///
-    /// # Errors
-    ///
-    /// An unknown host, or an address without a route.
     pub fn open(
         connector: &mut Connector,
         url: &Url,

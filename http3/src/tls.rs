@@ -14,10 +14,6 @@ pub const AES_256_GCM: u16 = ffi::SSL_CIPHER_AES_256_GCM_SHA384 as u16;
 pub const CHACHA20_POLY1305: u16 = ffi::SSL_CIPHER_CHACHA20_POLY1305_SHA256 as u16;
 
 /// Permits these cipher suites and no others, the preferred first.
-///
-/// # Errors
-///
-/// BoringSSL's, for a suite that it does not have.
 pub fn set_ciphers(tls: &mut SslContextBuilder, ciphers: &[u16]) -> Result<(), ErrorStack> {
     let (ids, len) = (ciphers.as_ptr(), ciphers.len());
     // SAFETY: the context is alive, `ids` has `len` entries, which are copied, and the

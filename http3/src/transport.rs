@@ -108,10 +108,6 @@ impl Transport {
 
     /// A configuration for HTTP/3, with the certificates in `tls`. It has quiche's own congestion
     /// controller, until `set_cc_algorithm_name` selects another.
-    ///
-    /// # Errors
-    ///
-    /// A TLS context that quiche refuses.
     pub fn config(&self, tls: SslContextBuilder) -> Result<quiche::Config> {
         let version = quiche::PROTOCOL_VERSION;
         let mut config = quiche::Config::with_boring_ssl_ctx_builder(version, tls)?;
@@ -146,10 +142,6 @@ impl Transport {
     }
 
     /// The logs of the connections, whose congestion controller is `cc`.
-    ///
-    /// # Errors
-    ///
-    /// A folder that cannot be created.
     pub fn logs(&self, cc: &str) -> Result<Logs> {
         Logs::new(self.keylog.as_deref(), self.qlog.as_deref(), cc)
     }
