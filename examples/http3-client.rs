@@ -2,7 +2,9 @@
 //!
 //! One thread does the work, and one writes qlogs. Each server has a socket and a connection of
 //! its own. Its downloads run one after the other, or several at a time. Congestion control is
-//! the sender's, so `--cc` matters little here: a client sends only requests and ACKs.
+//! the sender's, so `--cc` matters little here: a client sends only requests and ACKs. It is
+//! selected in two lines: `petra::register()` in `main`, and the controller's name in the
+//! configuration.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::Write;
@@ -14,20 +16,9 @@ use anyhow::{Context, Result};
 use boring::ssl::{SslContextBuilder, SslMethod};
 use clap::{CommandFactory, Parser};
 use indicatif::{ProgressBar, ProgressStyle};
+use petra_http3::{udp, Connector, Controller, Download, Report, Session, Transport};
 use serde::Serialize;
 use url::Url;
-
-mod common {
-    pub(crate) mod body;
-    pub(crate) mod download;
-    pub(crate) mod qlog;
-    pub(crate) mod quic;
-    pub(crate) mod session;
-    pub(crate) mod udp;
-}
-use common::download::{Download, Report};
-use common::session::{Connector, Session};
-use common::{quic::Transport, udp};
 
 /// Time within which a server must stop a transfer after a request to stop.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -79,6 +70,9 @@ struct Args {
     connect_timeout: Duration,
 
     #[command(flatten)]
+    controller: Controller,
+
+    #[command(flatten)]
     transport: Transport,
 }
 
@@ -114,11 +108,12 @@ fn main() -> ExitCode {
         let kind = clap::error::ErrorKind::InvalidValue;
         Args::command().error(kind, message).exit()
     };
-    args.transport
-        .check()
-        .unwrap_or_else(|message| usage(message));
+    // From here on, quiche knows PETRA's controllers by name.
+    petra::register();
+    let cc = args.controller.name();
+    let cc = cc.unwrap_or_else(|message| usage(message));
     let downloads = downloads(&args).unwrap_or_else(|message| usage(message));
-    match run(&args, downloads).and_then(|(summary, ok)| {
+    match run(&args, &cc, downloads).and_then(|(summary, ok)| {
         print(&summary, args.json)?;
         Ok(ok)
     }) {
@@ -158,7 +153,7 @@ fn path_in(folder: &Path, url: &Url) -> PathBuf {
 }
 
 /// Runs the downloads. Returns false if one failed, or if a signal ended them.
-fn run(args: &Args, downloads: Vec<Download>) -> Result<(Summary, bool)> {
+fn run(args: &Args, cc: &str, downloads: Vec<Download>) -> Result<(Summary, bool)> {
     let mut tls = SslContextBuilder::new(SslMethod::tls())?;
     tls.set_default_verify_paths()?;
     if let Some(ca) = &args.ca {
@@ -166,15 +161,16 @@ fn run(args: &Args, downloads: Vec<Download>) -> Result<(Summary, bool)> {
             .with_context(|| format!("cannot load certificates from {}", ca.display()))?;
     }
     let mut config = args.transport.config(tls)?;
+    config.set_cc_algorithm_name(cc)?;
     config.verify_peer(!args.insecure);
     if let Some(folder) = &args.output {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot write into {}", folder.display()))?;
     }
     let mut connector = Connector {
-        transport: &args.transport,
         config,
-        logs: args.transport.logs()?,
+        logs: args.transport.logs(cc)?,
+        paced: args.transport.paced(),
         verify: !args.insecure,
         timeout: args.connect_timeout,
     };
@@ -213,7 +209,10 @@ fn run(args: &Args, downloads: Vec<Download>) -> Result<(Summary, bool)> {
             sessions.iter_mut().for_each(Session::cancel);
         }
         for session in &mut sessions {
-            session.advance(&mut connector, &bar);
+            session.advance(&mut connector);
+            let progress = session.progress();
+            bar.inc_length(progress.announced);
+            bar.inc(progress.received);
         }
         let begun = sessions.iter().filter_map(Session::first_request);
         first_request = first_request.or(begun.min());

@@ -7,9 +7,10 @@ use std::path::Path;
 
 use petra_lab_fingerprint::{dependencies, Fingerprint};
 
-/// From the laboratory's folder: the controllers, quiche, and what of the
+/// From the laboratory's folder: the controllers, HTTP/3, quiche, and what of the
 /// laboratory is between a scenario and its figures.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 15] = [
+    "../http3/src",
     "../src",
     "../vendor/quiche/src",
     "src/clock.rs",

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
-use boring::pkey::PKey;
-use boring::ssl::{SslContextBuilder, SslMethod};
-use boring::x509::X509;
+use boring::ssl::{SslContextBuilder, SslFiletype, SslMethod};
+use petra_http3::certs;
 use quiche::{Config, Connection, ConnectionId, RecvInfo};
+use tempfile::TempDir;
 
 const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 const SERVER: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 2);
@@ -30,12 +30,12 @@ impl Write for Log {
 
 /// Returns a TLS context for a server named `localhost`.
 pub(crate) fn tls() -> SslContextBuilder {
-    let identity = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = PKey::private_key_from_pem(identity.signing_key.serialize_pem().as_bytes()).unwrap();
-    let certificate = X509::from_pem(identity.cert.pem().as_bytes()).unwrap();
+    let folder = TempDir::new().unwrap();
+    let identity = certs::for_address(folder.path(), SERVER.ip()).unwrap();
     let mut tls = SslContextBuilder::new(SslMethod::tls()).unwrap();
-    tls.set_private_key(&key).unwrap();
-    tls.set_certificate(&certificate).unwrap();
+    tls.set_private_key_file(&identity, SslFiletype::PEM)
+        .unwrap();
+    tls.set_certificate_chain_file(&identity).unwrap();
     tls
 }
 

@@ -1,16 +1,17 @@
 //! The client: connections one after the other, each with its downloads.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Instant;
+use std::path::Path;
 
 use anyhow::{bail, ensure, Context, Result};
-use quiche::Connection;
+use petra_http3::{addresses, udp, Client, Connection, Download, Http3, Requests};
 use url::Url;
 
 use crate::case::{Case, Connections, Http, Role};
 use crate::config::{spare_ids, Settings};
-use crate::udp::{self, Udp};
-use crate::{hq, http3};
+use crate::hq;
+
+/// Folder of the received files.
+const DOWNLOADS: &str = "/downloads";
 
 /// Requests of a client on one connection, and the files received for them.
 pub(crate) trait Exchange {
@@ -29,18 +30,51 @@ pub(crate) fn run(case: &Case, settings: &Settings, urls: &str) -> Result<()> {
     let urls: Vec<Url> = urls.collect::<Result<_>>()?;
     let mut config = settings.config(case, Role::Client)?;
     let mut signals = udp::Signals::catch()?;
-    let mut session = None;
+    let logs = settings.logs()?;
+    let mut session: Option<Vec<u8>> = None;
     for urls in groups(case, &urls) {
-        let mut connection = Client::open(&mut config, settings, &urls[0], session.as_deref())?;
+        let url = &urls[0];
+        let peer = *addresses(url)?
+            .front()
+            .context("URL: host without an address")?;
+        let mut client = Client::open(&mut config, url.domain(), peer, true)?;
+        logs.begin(&mut client.quic, "client")?;
+        if let Some(session) = &session {
+            client.quic.set_session(session)?;
+            // There is early data from the ClientHello on.
+            client.send().ok();
+        }
         let early = case.connections == Connections::Resumed { early: true };
         // A session is worth waiting for where it is used.
         let resumes = matches!(case.connections, Connections::Resumed { .. });
         let needs_session = resumes && session.is_none();
+        let downloads = urls.iter().map(download).collect();
         let mut exchange: Box<dyn Exchange> = match case.http {
-            Http::Hq => Box::new(hq::Downloads::new(urls.to_vec())),
-            Http::Three => Box::new(http3::Downloads::new(urls.to_vec())),
+            Http::Hq => Box::new(hq::Downloads::new(downloads)),
+            Http::Three => Box::new(Http3::new(Requests::new(downloads, usize::MAX))),
         };
-        session = connection.run(&mut signals, exchange.as_mut(), early, needs_session)?;
+        session = transfer(
+            &mut client,
+            &mut signals,
+            exchange.as_mut(),
+            early,
+            needs_session,
+        )?;
+    }
+    Ok(())
+}
+
+fn download(url: &Url) -> Download {
+    let name = url.path().rsplit('/').next().unwrap_or_default();
+    Download::new(url.clone(), Some(Path::new(DOWNLOADS).join(name)))
+}
+
+/// Fails with the reason for which a download failed, if one did.
+pub(crate) fn check(ended: &[Download]) -> Result<()> {
+    for report in ended.iter().map(Download::report) {
+        if let Some(error) = report.error {
+            bail!("{}: {error}", report.url);
+        }
     }
     Ok(())
 }
@@ -58,97 +92,37 @@ fn groups<'a>(case: &Case, urls: &'a [Url]) -> Vec<&'a [Url]> {
     groups.into_iter().filter(|urls| !urls.is_empty()).collect()
 }
 
-struct Client {
-    udp: Udp,
-    quic: Connection,
-    peer: SocketAddr,
-}
-
-impl Client {
-    fn open(
-        config: &mut quiche::Config,
-        settings: &Settings,
-        url: &Url,
-        session: Option<&[u8]>,
-    ) -> Result<Client> {
-        let addresses = url.socket_addrs(|| Some(443));
-        let addresses = addresses.with_context(|| format!("{url}: unknown host"))?;
-        let peer = *addresses.first().context("URL: host without an address")?;
-        let any = match peer {
-            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
-        };
-        let udp = Udp::open(any, Some(peer), true);
-        let udp = udp.with_context(|| format!("cannot reach {peer}"))?;
-        let mut id = [0; 16];
-        boring::rand::rand_bytes(&mut id)?;
-        let id = quiche::ConnectionId::from_ref(&id);
-        let mut quic = quiche::connect(url.domain(), &id, udp.local(), peer, config)?;
-        settings.log(&mut quic, Role::Client)?;
-        let mut client = Client { udp, quic, peer };
-        if let Some(session) = session {
-            client.quic.set_session(session)?;
-            // There is early data from the ClientHello on.
-            client.udp.flush(&mut client.quic)?;
+/// Downloads everything and closes. Returns the TLS session, which is waited
+/// for with `needs_session`.
+fn transfer(
+    client: &mut Client,
+    signals: &mut udp::Signals,
+    exchange: &mut dyn Exchange,
+    early: bool,
+    needs_session: bool,
+) -> Result<Option<Vec<u8>>> {
+    loop {
+        udp::wait([&client.udp], signals, client.due)?;
+        // Who sends a signal wants no more of this.
+        ensure!(!signals.arrived(), "ended by a signal");
+        // An ICMP message is no proof: the connection has its own timers.
+        client.receive().ok();
+        let quic = &mut client.quic;
+        if quic.is_established() || (early && quic.is_in_early_data()) {
+            exchange.advance(quic)?;
         }
-        Ok(client)
-    }
-
-    /// Downloads everything and closes. Returns the TLS session, which is waited
-    /// for with `needs_session`.
-    fn run(
-        &mut self,
-        signals: &mut udp::Signals,
-        exchange: &mut dyn Exchange,
-        early: bool,
-        needs_session: bool,
-    ) -> Result<Option<Vec<u8>>> {
-        let Client { udp, quic, peer } = self;
-        let mut due = Some(Instant::now());
-        let mut finished = false;
-        loop {
-            udp::wait([&*udp], signals, due)?;
-            // Who sends a signal wants no more of this.
-            ensure!(!signals.arrived(), "ended by a signal");
-            let received = |udp: &mut Udp, quic: &mut Connection| {
-                udp.receive(|datagram, info| {
-                    // quiche drops what is not right, or closes the connection.
-                    let _ = quic.recv(datagram, info);
-                    None
-                })
-            };
-            // An ICMP message is no proof: the connection has its own timers.
-            while received(udp, quic).unwrap_or(false) {}
-            let now = Instant::now();
-            if quic.timeout_instant().is_some_and(|at| at <= now) {
-                quic.on_timeout();
-            }
-            if quic.is_established() || (early && quic.is_in_early_data()) {
-                exchange.advance(quic)?;
-            }
-            spare_ids(quic, |_| {})?;
-            let waits = needs_session && quic.session().is_none();
-            if !finished && exchange.is_done() && !waits {
-                quic.close(true, 0, b"")?;
-                finished = true;
-            }
-            let more = udp.flush(quic).unwrap_or(Some(now));
-            if finished {
-                return Ok(quic.session().map(<[u8]>::to_vec));
-            }
-            if quic.is_closed() || quic.is_draining() {
-                bail!("{peer}: the connection ended early: {}", end(quic));
-            }
-            due = more.into_iter().chain(quic.timeout_instant()).min();
+        spare_ids(quic, |_| {})?;
+        let waits = needs_session && quic.session().is_none();
+        let finished = exchange.is_done() && !waits;
+        if finished {
+            quic.close(true, 0, b"")?;
         }
-    }
-}
-
-/// Returns the reason for which a connection ended.
-fn end(quic: &Connection) -> String {
-    match (quic.peer_error(), quic.local_error()) {
-        (Some(error), _) => format!("the server closed it with {error:?}"),
-        (None, Some(error)) => format!("it failed with {error:?}"),
-        (None, None) => "the server went silent".into(),
+        client.send().ok();
+        if finished {
+            return Ok(client.quic.session().map(<[u8]>::to_vec));
+        }
+        if let Some(reason) = client.end() {
+            bail!("the connection ended early: {reason}");
+        }
     }
 }

@@ -1,15 +1,11 @@
 //! The quiche configuration of either end, and the logs of a connection.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use boring::error::ErrorStack;
 use boring::ssl::{SslContextBuilder, SslMethod};
-use boring_sys as ffi;
-use quiche::Connection;
+use petra_http3::{tls, Connection, Logs};
 
 use crate::case::{Case, Http, Role};
 
@@ -48,12 +44,15 @@ impl Settings {
         quiche::congestion_control::check(&self.controller)
             .map_err(anyhow::Error::msg)
             .context("CC")?;
+        let version = quiche::PROTOCOL_VERSION;
         let mut config = match case.only_chacha20 {
-            true => quiche::Config::with_boring_ssl_ctx_builder(
-                quiche::PROTOCOL_VERSION,
-                only_chacha20()?,
-            )?,
-            false => quiche::Config::new(quiche::PROTOCOL_VERSION)?,
+            true => {
+                let mut tls = SslContextBuilder::new(SslMethod::tls())?;
+                tls::set_ciphers(&mut tls, &[tls::CHACHA20_POLY1305])
+                    .context("setting the cipher of TLS 1.3")?;
+                quiche::Config::with_boring_ssl_ctx_builder(version, tls)?
+            }
+            false => quiche::Config::new(version)?,
         };
         config.set_cc_algorithm_name(&self.controller)?;
         config.set_application_protos(match case.http {
@@ -88,42 +87,13 @@ impl Settings {
         Ok(config)
     }
 
-    /// Starts the logs of a new connection.
-    pub(crate) fn log(&self, quic: &mut Connection, role: Role) -> Result<()> {
-        if let Some(path) = &self.keylog {
-            let file = OpenOptions::new().create(true).append(true).open(path);
-            quic.set_keylog(Box::new(file.with_context(|| {
-                format!("cannot write SSLKEYLOGFILE {}", path.display())
-            })?));
-        }
-        if let Some(folder) = &self.qlog {
-            let name = format!("{role}-{:?}", quic.source_id());
-            let path = folder.join(format!("{name}.sqlog"));
-            fs::create_dir_all(folder)
-                .and_then(|()| File::create_new(&path))
-                .map(|file| {
-                    let description = format!("congestion controller {}", self.controller);
-                    let level = quiche::QlogLevel::Extra;
-                    let file = Box::new(BufWriter::new(file));
-                    quic.set_qlog_with_level(file, name, description, level);
-                })
-                .with_context(|| format!("cannot write the qlog {}", path.display()))?;
-        }
-        Ok(())
-    }
-}
-
-/// TLS with one cipher, which neither quiche nor boring has a way to ask for.
-fn only_chacha20() -> Result<SslContextBuilder> {
-    let tls = SslContextBuilder::new(SslMethod::tls())?;
-    let cipher = ffi::SSL_CIPHER_CHACHA20_POLY1305_SHA256 as u16;
-    // SAFETY: the context is alive, `cipher` is one entry, which is copied, and the
-    // flags may be null.
-    let done =
-        unsafe { ffi::SSL_CTX_set1_tls13_ciphers(tls.as_ptr(), &cipher, std::ptr::null(), 1) };
-    match done {
-        1 => Ok(tls),
-        _ => Err(ErrorStack::get()).context("setting the cipher of TLS 1.3"),
+    /// The logs of the connections.
+    pub(crate) fn logs(&self) -> Result<Logs> {
+        Logs::new(
+            self.keylog.as_deref(),
+            self.qlog.as_deref(),
+            &self.controller,
+        )
     }
 }
 

@@ -2,31 +2,34 @@
 //! the file the other.
 
 use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Instant;
 
 use anyhow::{bail, Result};
-use quiche::{Connection, Shutdown};
-use url::Url;
+use petra_http3::{Connection, Content, Download};
+use quiche::h3::Header;
+use quiche::Shutdown;
 
 use crate::client::Exchange;
-use crate::files::{Incoming, Outgoing};
 use crate::server::Service;
 
 /// The longest request that is read, in bytes.
 const LONGEST: usize = 4096;
 
 /// The client's side of the protocol.
-#[derive(Default)]
 pub(crate) struct Downloads {
-    waiting: VecDeque<Url>,
-    running: HashMap<u64, Incoming>,
+    waiting: VecDeque<Download>,
+    running: HashMap<u64, Download>,
     next: u64,
 }
 
 impl Downloads {
-    pub(crate) fn new(urls: Vec<Url>) -> Downloads {
+    pub(crate) fn new(downloads: VecDeque<Download>) -> Downloads {
         Downloads {
-            waiting: urls.into(),
-            ..Downloads::default()
+            waiting: downloads,
+            running: HashMap::new(),
+            next: 0,
         }
     }
 }
@@ -34,18 +37,21 @@ impl Downloads {
 impl Exchange for Downloads {
     fn advance(&mut self, quic: &mut Connection) -> Result<()> {
         while quic.peer_streams_left_bidi() > 0 {
-            let Some(url) = self.waiting.front() else {
+            let Some(download) = self.waiting.front() else {
                 break;
             };
-            let request = format!("GET {}\r\n", url.path());
+            let request = format!("GET {}\r\n", download.url.path());
             match quic.stream_send(self.next, request.as_bytes(), true) {
                 Ok(sent) if sent == request.len() => {}
                 Ok(_) => bail!("the server leaves no room for a request"),
                 Err(quiche::Error::Done | quiche::Error::StreamLimit) => break,
                 Err(e) => return Err(e.into()),
             }
-            self.running.insert(self.next, Incoming::create(url)?);
-            self.waiting.pop_front();
+            if let Some(mut download) = self.waiting.pop_front() {
+                // A response has no header section, and means success.
+                download.headers(&[Header::new(b":status", b"200")], Instant::now())?;
+                self.running.insert(self.next, download);
+            }
             self.next += 4;
         }
         let mut buffer = [0; 1 << 16];
@@ -56,14 +62,13 @@ impl Exchange for Downloads {
                     Err(quiche::Error::Done) => break,
                     Err(e) => bail!("the download on stream {stream} failed: {e}"),
                 };
-                let Some(file) = self.running.get_mut(&stream) else {
+                let Some(download) = self.running.get_mut(&stream) else {
                     bail!("data on stream {stream}, which has no request");
                 };
-                file.write(&buffer[..length])?;
+                download.data(&buffer[..length], Instant::now())?;
                 if last {
-                    self.running
-                        .remove(&stream)
-                        .map_or(Ok(()), Incoming::finish)?;
+                    download.finish()?;
+                    self.running.remove(&stream);
                     break;
                 }
             }
@@ -77,10 +82,20 @@ impl Exchange for Downloads {
 }
 
 /// The server's side of the protocol.
-#[derive(Default)]
 pub(crate) struct Responses {
+    root: Option<Rc<Path>>,
     requests: HashMap<u64, Vec<u8>>,
-    responses: HashMap<u64, Outgoing>,
+    responses: HashMap<u64, Content>,
+}
+
+impl Responses {
+    pub(crate) fn new(root: Option<Rc<Path>>) -> Responses {
+        Responses {
+            root,
+            requests: HashMap::new(),
+            responses: HashMap::new(),
+        }
+    }
 }
 
 impl Service for Responses {
@@ -98,30 +113,44 @@ impl Service for Responses {
                 if request.is_empty() {
                     continue;
                 }
-                match path(&request).and_then(Outgoing::open) {
-                    Some(file) => drop(self.responses.insert(stream, file)),
+                let root = self.root.as_deref();
+                match path(&request).and_then(|path| Content::find(path.as_bytes(), root).ok()) {
+                    Some(content) => drop(self.responses.insert(stream, content)),
                     None => quic.stream_shutdown(stream, Shutdown::Write, 0)?,
                 }
             }
         }
         for stream in quic.writable() {
-            let Some(response) = self.responses.get_mut(&stream) else {
+            let Some(content) = self.responses.get_mut(&stream) else {
                 continue;
             };
-            let sent = response.send(|bytes, last| match quic.stream_send(stream, bytes, last) {
-                Err(quiche::Error::Done) => Ok(0),
-                sent => sent.map_err(anyhow::Error::from),
-            });
+            let sent = send(quic, stream, content);
             // The client has stopped it, or the file has shrunk.
             if sent.is_err() {
                 quic.stream_shutdown(stream, Shutdown::Write, 0).ok();
             }
-            if sent.is_err() || response.done {
+            if !matches!(sent, Ok(false)) {
                 self.responses.remove(&stream);
             }
         }
         Ok(())
     }
+}
+
+/// Sends what the stream takes. True when that was all.
+fn send(quic: &mut Connection, stream: u64, content: &mut Content) -> Result<bool> {
+    while !content.is_sent() {
+        let room = quic.stream_capacity(stream)?;
+        if room == 0 {
+            return Ok(false);
+        }
+        content.send(room, |part, _| {
+            quic.stream_send(stream, &part, false)
+                .map_err(anyhow::Error::from)
+        })?;
+    }
+    quic.stream_send(stream, &[], true)?;
+    Ok(true)
 }
 
 /// The path in a request.

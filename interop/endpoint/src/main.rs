@@ -23,12 +23,9 @@ use anyhow::{bail, Context, Result};
 mod case;
 mod client;
 mod config;
-mod files;
 mod hq;
 mod http3;
 mod server;
-#[path = "../../../examples/common/udp.rs"]
-mod udp;
 
 use case::{Case, Role};
 

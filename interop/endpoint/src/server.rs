@@ -3,18 +3,22 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::rc::Rc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use quiche::{Connection, ConnectionId, Header, RecvInfo};
+use petra_http3::accept::{admit, Ids, ID_LEN};
+use petra_http3::udp::{self, Udp};
+use petra_http3::{expire, Connection, Http3, Logs, Responses};
+use quiche::{ConnectionId, Header, RecvInfo};
 
 use crate::case::{Case, Http, Role};
 use crate::config::{spare_ids, Settings};
-use crate::udp::{self, Udp};
-use crate::{hq, http3};
+use crate::hq;
 
-/// The length of our connection IDs in bytes.
-const ID_LEN: usize = 16;
+/// Folder of the served files.
+const ROOT: &str = "/www";
 
 /// The port that the runner's URLs name.
 const PORT: u16 = 443;
@@ -35,10 +39,12 @@ pub(crate) fn run(case: &Case, settings: &Settings) -> Result<()> {
     let mut signals = udp::Signals::catch()?;
     let mut server = Server {
         case,
-        settings,
+        logs: settings.logs()?,
+        root: Path::new(ROOT).canonicalize().ok().map(Rc::from),
         connections: HashMap::new(),
         routes: HashMap::new(),
         accepted: 0,
+        ids: Ids::default(),
         keys: RandomState::new(),
     };
     eprintln!(
@@ -56,12 +62,14 @@ pub(crate) fn run(case: &Case, settings: &Settings) -> Result<()> {
 
 struct Server<'a> {
     case: &'a Case,
-    settings: &'a Settings,
+    logs: Logs,
+    root: Option<Rc<Path>>,
     connections: HashMap<u64, Served>,
     /// The connection that a connection ID belongs to.
     routes: HashMap<ConnectionId<'static>, u64>,
     /// Connections so far, whose numbers are their names here.
     accepted: u64,
+    ids: Ids,
     /// Keys that sign tokens.
     keys: RandomState,
 }
@@ -84,13 +92,14 @@ impl Server<'_> {
         let header = Header::from_slice(datagram, ID_LEN).ok()?;
         let number = match self.routes.get(&header.dcid) {
             Some(number) => *number,
-            // No first datagram of a client's is smaller, so it gets no answer.
-            None if datagram.len() < quiche::MIN_CLIENT_INITIAL_LEN => return None,
-            None => match self.begin(&header, info, config) {
-                Begun::Connection(number) => number,
-                Begun::Answer(answer) => return Some(answer),
-                Begun::Nothing => return None,
-            },
+            None => {
+                let begun =
+                    admit(&header, datagram.len()).and_then(|()| self.begin(&header, info, config));
+                match begun {
+                    Ok(number) => number,
+                    Err(answer) => return answer,
+                }
+            }
         };
         let served = self.connections.get_mut(&number)?;
         // What is wrong with a packet is quiche's to handle: it drops the packet,
@@ -100,45 +109,31 @@ impl Server<'_> {
         None
     }
 
-    /// Handles the first packet of a connection.
-    fn begin(&mut self, header: &Header, info: RecvInfo, config: &mut quiche::Config) -> Begun {
-        if header.ty != quiche::Type::Initial {
-            return Begun::Nothing;
-        }
-        let mut answer = vec![0; 1200];
-        let answered = |length: quiche::Result<usize>, mut answer: Vec<u8>| match length {
-            Ok(length) => {
-                answer.truncate(length);
-                Begun::Answer(answer)
-            }
-            Err(_) => Begun::Nothing,
-        };
-        if !quiche::version_is_supported(header.version) {
-            let length = quiche::negotiate_version(&header.scid, &header.dcid, &mut answer);
-            return answered(length, answer);
-        }
+    /// Begins a connection with its first packet. The error is the datagram that answers the
+    /// packet instead, if there is one.
+    fn begin(
+        &mut self,
+        header: &Header,
+        info: RecvInfo,
+        config: &mut quiche::Config,
+    ) -> Result<u64, Option<Vec<u8>>> {
         let token = header.token.as_deref().unwrap_or_default();
         let mut original = None;
         if self.case.retry {
             original = self.original(token, info.from);
             if original.is_none() {
-                let token = self.token(&header.dcid, info.from);
-                let (scid, dcid, version) = (&header.scid, &header.dcid, header.version);
-                let new = self.derived(&header.dcid);
-                let length = quiche::retry(scid, dcid, &new, &token, version, &mut answer);
-                return answered(length, answer);
+                return Err(self.retry(header, info.from));
             }
         }
         // After a Retry, the ID that the client uses is one of ours already.
         let id = match &original {
             Some(_) => header.dcid.clone().into_owned(),
-            None => self.derived(&header.dcid),
+            None => self.ids.derive(&header.dcid),
         };
-        let accepted = quiche::accept(&id, original.as_ref(), info.to, info.from, config);
-        let Ok(mut quic) = accepted else {
-            return Begun::Nothing;
-        };
-        if let Err(e) = self.settings.log(&mut quic, Role::Server) {
+        let original = original.as_ref();
+        let mut quic = quiche::accept_with_buf_factory(&id, original, info.to, info.from, config)
+            .map_err(|_| None)?;
+        if let Err(e) = self.logs.begin(&mut quic, "server") {
             eprintln!("petra-endpoint: {e:#}; the connection goes on");
         }
         let number = self.accepted;
@@ -147,8 +142,8 @@ impl Server<'_> {
         self.routes.insert(header.dcid.clone().into_owned(), number);
         self.routes.insert(id, number);
         let service: Box<dyn Service> = match self.case.http {
-            Http::Hq => Box::new(hq::Responses::default()),
-            Http::Three => Box::new(http3::Responses::default()),
+            Http::Hq => Box::new(hq::Responses::new(self.root.clone())),
+            Http::Three => Box::new(Http3::new(Responses::new(self.root.clone()))),
         };
         let served = Served {
             quic,
@@ -156,7 +151,18 @@ impl Server<'_> {
             due: None,
         };
         self.connections.insert(number, served);
-        Begun::Connection(number)
+        Ok(number)
+    }
+
+    /// A Retry packet that answers a first packet.
+    fn retry(&self, header: &Header, from: SocketAddr) -> Option<Vec<u8>> {
+        let mut answer = vec![0; 1200];
+        let token = self.token(&header.dcid, from);
+        let (scid, dcid, version) = (&header.scid, &header.dcid, header.version);
+        let new = self.ids.derive(dcid);
+        let length = quiche::retry(scid, dcid, &new, &token, version, &mut answer).ok()?;
+        answer.truncate(length);
+        Some(answer)
     }
 
     /// Advances the connections that are due, and forgets those that ended.
@@ -170,9 +176,7 @@ impl Server<'_> {
         let due = |served: &Served| served.due.is_some_and(|due| due <= now);
         for (number, served) in connections.iter_mut().filter(|(_, served)| due(served)) {
             let quic = &mut served.quic;
-            if quic.timeout_instant().is_some_and(|at| at <= now) {
-                quic.on_timeout();
-            }
+            expire(quic, now);
             let mut result = Ok(());
             if quic.is_established() || quic.is_in_early_data() {
                 result = served.service.advance(quic);
@@ -192,13 +196,6 @@ impl Server<'_> {
         routes.retain(|_, number| connections.contains_key(number));
     }
 
-    /// Our connection ID for a client that begins with `chosen`: each of its
-    /// first packets leads to the same.
-    fn derived(&self, chosen: &[u8]) -> ConnectionId<'static> {
-        let halves = [0u8, 1].map(|half| self.keys.hash_one((half, chosen)).to_be_bytes());
-        ConnectionId::from_vec(halves.concat())
-    }
-
     /// A token for a Retry packet: the client's first choice of our ID, signed
     /// together with its address.
     fn token(&self, chosen: &[u8], from: SocketAddr) -> Vec<u8> {
@@ -212,11 +209,4 @@ impl Server<'_> {
         let ours = self.token(chosen, from) == token;
         ours.then(|| ConnectionId::from_vec(chosen.to_vec()))
     }
-}
-
-/// Result of a first packet.
-enum Begun {
-    Connection(u64),
-    Answer(Vec<u8>),
-    Nothing,
 }

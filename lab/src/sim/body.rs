@@ -1,28 +1,7 @@
-//! Bodies that nobody copies: a server's are shared with quiche, a client's are dropped.
+//! Bodies that a client drops unread.
 
 use bytes::buf::UninitSlice;
-use bytes::{BufMut, Bytes};
-use quiche::BufFactory;
-
-/// A quiche connection to which data can be given without a copy.
-pub(super) type Connection = quiche::Connection<Shared>;
-
-/// Makes quiche's buffers of data to send.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Shared;
-
-impl BufFactory for Shared {
-    type Buf = Bytes;
-    type DgramBuf = Vec<u8>;
-
-    fn buf_from_slice(bytes: &[u8]) -> Bytes {
-        Bytes::copy_from_slice(bytes)
-    }
-
-    fn dgram_buf_from_slice(bytes: &[u8]) -> Vec<u8> {
-        bytes.to_vec()
-    }
-}
+use bytes::BufMut;
 
 /// Room for data that nobody looks at: it is used up as a slice is, and not written to.
 pub(super) struct Drain<'a>(pub(super) &'a mut [u8]);

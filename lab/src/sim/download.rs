@@ -2,17 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use quiche::h3;
+use petra_http3::{get, Connection};
+use quiche::h3::{self, WireErrorCode};
 use rand_pcg::Pcg64;
 
-use super::body::{Connection, Drain};
+use super::body::Drain;
 use super::channel::uniform;
 use super::media::Player;
 use crate::scenario::{Traffic, Web};
-
-/// Error code of a client that cancels a request (RFC 9114, Section 8.1,
-/// <https://www.rfc-editor.org/rfc/rfc9114#section-8.1>).
-const REQUEST_CANCELLED: u64 = 0x10c;
 
 /// Shape of the sizes of web objects, and the largest over the least.
 const SHAPE: f64 = 1.2;
@@ -151,7 +148,8 @@ impl Download {
                 ..
             } if enough <= Instant::now() => {
                 // A stream that has ended in the meantime needs no end.
-                let _ = conn.stream_shutdown(stream, quiche::Shutdown::Read, REQUEST_CANCELLED);
+                let code = WireErrorCode::RequestCancelled as u64;
+                let _ = conn.stream_shutdown(stream, quiche::Shutdown::Read, code);
                 self.stage = match self.traffic {
                     Traffic::OnOff { off, .. } => Stage::Pause(Instant::now() + off),
                     _ => Stage::Done,
@@ -234,13 +232,7 @@ fn ask(conn: &mut Connection, http: &mut h3::Connection, size: Option<u64>) -> h
         Some(size) => format!("/bytes/{size}"),
         None => "/bytes".to_owned(),
     };
-    let request = [
-        h3::Header::new(b":method", b"GET"),
-        h3::Header::new(b":scheme", b"https"),
-        h3::Header::new(b":authority", super::tls::SERVER_NAME.as_bytes()),
-        h3::Header::new(b":path", path.as_bytes()),
-    ];
-    http.send_request(conn, &request, true)
+    http.send_request(conn, &get(super::tls::SERVER_NAME, &path, &[]), true)
 }
 
 /// The size in bytes that a share `uniform` of all objects is smaller than:

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use anyhow::Result;
+use petra_http3::{expire, Connection, Http3};
 use quiche::h3;
 
-use super::body::Connection;
 use super::download::Download;
 use super::upload::Upload;
 use crate::scenario::Pacing;
@@ -13,8 +13,7 @@ use crate::scenario::Pacing;
 /// One end of a connection.
 pub(super) struct Endpoint {
     conn: Connection,
-    http: Option<h3::Connection>,
-    application: Application,
+    http: Http3<Application>,
     pacing: Pacing,
     failure: Option<h3::Error>,
 }
@@ -25,6 +24,17 @@ pub(super) enum Application {
     Download(Download),
     /// It is the server.
     Upload(Upload),
+}
+
+impl petra_http3::Application for Application {
+    type Error = h3::Error;
+
+    fn work(&mut self, conn: &mut Connection, http: &mut h3::Connection) -> h3::Result<()> {
+        match self {
+            Application::Download(download) => download.work(conn, http),
+            Application::Upload(upload) => upload.work(conn, http),
+        }
+    }
 }
 
 /// Output of an endpoint at the present time.
@@ -41,8 +51,7 @@ impl Endpoint {
     pub(super) fn new(conn: Connection, application: Application, pacing: Pacing) -> Self {
         Endpoint {
             conn,
-            http: None,
-            application,
+            http: Http3::new(application),
             pacing,
             failure: None,
         }
@@ -54,7 +63,7 @@ impl Endpoint {
 
     /// The client's download; `None` for a server.
     pub(super) fn download(&self) -> Option<&Download> {
-        match &self.application {
+        match &self.http.application {
             Application::Download(download) => Some(download),
             Application::Upload(_) => None,
         }
@@ -68,15 +77,13 @@ impl Endpoint {
 
     /// Lets quiche handle its timers that have expired by `now`.
     pub(super) fn expire(&mut self, now: Instant) {
-        if self.conn.timeout_instant().is_some_and(|at| at <= now) {
-            self.conn.on_timeout();
-        }
+        expire(&mut self.conn, now);
     }
 
     /// The next timeout, of quiche or the application.
     pub(super) fn timeout(&self) -> Option<Instant> {
         let alive = !self.conn.is_draining() && !self.conn.is_closed();
-        let application = match &self.application {
+        let application = match &self.http.application {
             Application::Download(download) => download.timer(),
             Application::Upload(upload) => upload.timer(),
         };
@@ -87,27 +94,13 @@ impl Endpoint {
 
     /// Lets the application work, once there is HTTP/3.
     pub(super) fn work(&mut self) {
-        if let Err(error) = self.try_work() {
+        if self.conn.is_draining() {
+            return;
+        }
+        if let Err(error) = self.http.work(&mut self.conn) {
             self.failure = Some(error);
             // A connection that is closing already needs no second reason.
             let _ = self.conn.close(true, 0x102, b"application failed");
-        }
-    }
-
-    fn try_work(&mut self) -> h3::Result<()> {
-        if self.conn.is_draining() || !self.conn.is_established() {
-            return Ok(());
-        }
-        let http = match &mut self.http {
-            Some(http) => http,
-            none => none.insert(h3::Connection::with_transport(
-                &mut self.conn,
-                &h3::Config::new()?,
-            )?),
-        };
-        match &mut self.application {
-            Application::Download(download) => download.work(&mut self.conn, http),
-            Application::Upload(upload) => upload.work(&mut self.conn, http),
         }
     }
 

@@ -7,10 +7,10 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use petra_http3::Connection;
 use quiche::h3;
 use rand_pcg::Pcg64;
 
-use super::body::Connection;
 use super::channel::{deviation, Nanos};
 use crate::link::Distribution;
 use crate::scenario::Media;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use petra_http3::Connection;
 use serde::Serialize;
 
-use super::body::Connection;
 use super::channel::Nanos;
 use super::fairness;
 use super::media::Player;

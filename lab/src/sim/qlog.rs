@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
+use petra_http3::Connection;
 use petra_qlog::Live;
-
-use super::body::Connection;
 
 /// The qlog of one end of a connection, with the copy for qvis beside it. quiche writes
 /// it and ignores errors, so they are kept here.

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 
-use super::body;
 use super::channel::Nanos;
 use super::download::Download;
 use super::endpoint::{Application, Endpoint};
@@ -78,7 +77,7 @@ impl<'a> RunningFlow<'a> {
         let (local, remote) = (client.socket(), server.socket());
         let [client_id, server_id] = ids.map(|id| quiche::ConnectionId::from_vec(id.to_vec()));
         let mut qlogs = Vec::new();
-        let mut log = |conn: &mut body::Connection, side| -> Result<()> {
+        let mut log = |conn: &mut petra_http3::Connection, side| -> Result<()> {
             if let Some(folder) = &scenario.qlog {
                 let name = scenario.trace_name(side, index as usize);
                 qlogs.push(Qlog::start(conn, folder, side, name)?);

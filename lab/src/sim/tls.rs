@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result};
-use boring::error::ErrorStack;
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
 use boring::x509::X509;
-use boring_sys as ffi;
+use petra_http3::tls::{set_ciphers, AES_128_GCM, AES_256_GCM, CHACHA20_POLY1305};
 
 use super::oracle::Oracle;
 use super::path::Path;
@@ -85,22 +84,7 @@ pub(super) fn client(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<qu
 
 /// The cipher suites of TLS 1.3, the preferred first. BoringSSL's own order depends on
 /// whether the processor has instructions for AES, and the handshake's bytes on the order.
-const CIPHERS: [u16; 3] = [
-    ffi::SSL_CIPHER_AES_128_GCM_SHA256 as u16,
-    ffi::SSL_CIPHER_AES_256_GCM_SHA384 as u16,
-    ffi::SSL_CIPHER_CHACHA20_POLY1305_SHA256 as u16,
-];
-
-fn fix_ciphers(tls: &mut SslContextBuilder) -> Result<()> {
-    let (ids, len) = (CIPHERS.as_ptr(), CIPHERS.len());
-    // SAFETY: the context is alive, `ids` has `len` entries, which are copied, and the
-    // flags may be null: no cipher has the same preference as the next.
-    let done = unsafe { ffi::SSL_CTX_set1_tls13_ciphers(tls.as_ptr(), ids, std::ptr::null(), len) };
-    match done {
-        1 => Ok(()),
-        _ => Err(ErrorStack::get()).context("setting the ciphers of TLS 1.3"),
-    }
-}
+const CIPHERS: [u16; 3] = [AES_128_GCM, AES_256_GCM, CHACHA20_POLY1305];
 
 fn config(
     mut tls: SslContextBuilder,
@@ -108,7 +92,7 @@ fn config(
     flow: &Flow,
     path: &Path,
 ) -> Result<quiche::Config> {
-    fix_ciphers(&mut tls)?;
+    set_ciphers(&mut tls, &CIPHERS).context("setting the ciphers of TLS 1.3")?;
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls)
         .context("setting up TLS")?;
     config.set_application_protos(quiche::h3::APPLICATION_PROTOCOL)?;

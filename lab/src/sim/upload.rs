@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use bytes::Bytes;
-use quiche::h3::{self, NameValue};
+use petra_http3::{field, Connection};
+use quiche::h3;
 use rand_pcg::Pcg64;
 
-use super::body::Connection;
 use super::media::Source;
 use crate::scenario::{Media, Traffic};
 
@@ -91,9 +91,8 @@ impl Upload {
             self.source = Some(Source::new(media, self.epoch, random, stream));
             return;
         }
-        let path = request.iter().find(|header| header.name() == b":path");
-        let size = path
-            .and_then(|path| path.value().strip_prefix(b"/bytes/"))
+        let size = field(request, ":path")
+            .and_then(|path| path.strip_prefix(b"/bytes/"))
             .and_then(|size| std::str::from_utf8(size).ok()?.parse().ok());
         if self.bodies.len() == self.at_once {
             self.bodies.pop_front();

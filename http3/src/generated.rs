@@ -33,7 +33,7 @@ static BLOCK: LazyLock<Vec<u8>> = LazyLock::new(|| {
 
 /// The bytes of every generated body from `offset` on: at least `most` or
 /// [`OVERLAP`] of them, whichever is less, and at most `most`.
-pub(crate) fn generated(offset: u64, most: usize) -> &'static [u8] {
+pub(crate) fn block_from(offset: u64, most: usize) -> &'static [u8] {
     let start = (offset % PERIOD as u64) as usize;
     let part = &BLOCK[start..];
     &part[..part.len().min(most)]
@@ -48,15 +48,15 @@ mod tests {
         let period = PERIOD as u64;
         for offset in [0, 1, period - 1, period, 5 * period + 7, u64::MAX - 100] {
             for most in [1, 100, OVERLAP, 10 * OVERLAP] {
-                let part = generated(offset, most);
+                let part = block_from(offset, most);
                 assert!(part.len() >= most.min(OVERLAP) && part.len() <= most);
-                assert_eq!(part[0], generated(offset % period, 1)[0]);
+                assert_eq!(part[0], block_from(offset % period, 1)[0]);
                 assert_eq!(
                     part.last(),
-                    generated(offset % period + part.len() as u64 - 1, 1).last()
+                    block_from(offset % period + part.len() as u64 - 1, 1).last()
                 );
             }
         }
-        assert_ne!(generated(0, 1200), generated(1200, 1200));
+        assert_ne!(block_from(0, 1200), block_from(1200, 1200));
     }
 }

@@ -11,9 +11,10 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use quiche::BufFactory;
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+
+use crate::Connection;
 
 /// The largest UDP payload, and so the largest batch of segments, in bytes.
 const LARGEST: usize = 65_507;
@@ -34,7 +35,7 @@ const EARLY: Duration = Duration::from_micros(50);
 const SOCKET_BUFFER: usize = 8 << 20;
 
 /// A UDP socket for QUIC connections.
-pub(crate) struct Udp {
+pub struct Udp {
     socket: UdpSocket,
     state: UdpSocketState,
     local: SocketAddr,
@@ -59,11 +60,7 @@ impl Udp {
     /// A socket at `local`, for any number of peers, or for one: then the kernel
     /// picks the local address, and reports a peer that nobody listens at. With
     /// `paced` off, packets leave as soon as the congestion window lets them.
-    pub(crate) fn open(
-        local: SocketAddr,
-        peer: Option<SocketAddr>,
-        paced: bool,
-    ) -> io::Result<Udp> {
+    pub fn open(local: SocketAddr, peer: Option<SocketAddr>, paced: bool) -> io::Result<Udp> {
         let socket = UdpSocket::bind(local)?;
         if let Some(peer) = peer {
             socket.connect(peer)?;
@@ -85,14 +82,14 @@ impl Udp {
     }
 
     /// The address the socket is bound to.
-    pub(crate) fn local(&self) -> SocketAddr {
+    pub fn local(&self) -> SocketAddr {
         self.local
     }
 
     /// Reads one batch of the datagrams that [`wait`] saw and calls `each` for
     /// every one, which may answer a datagram that belongs to no connection.
     /// False when there is nothing left to read.
-    pub(crate) fn receive(
+    pub fn receive(
         &mut self,
         mut each: impl FnMut(&mut [u8], quiche::RecvInfo) -> Option<Vec<u8>>,
     ) -> io::Result<bool> {
@@ -137,10 +134,7 @@ impl Udp {
 
     /// Sends what `conn` may send now. Returns when to call again if there may
     /// be more: the pacer's release time, or now, when it was someone else's turn.
-    pub(crate) fn flush<F: BufFactory>(
-        &mut self,
-        conn: &mut quiche::Connection<F>,
-    ) -> io::Result<Option<Instant>> {
+    pub fn flush(&mut self, conn: &mut Connection) -> io::Result<Option<Instant>> {
         for _ in 0..TURN {
             let now = Instant::now();
             if let Some(unsent) = self.unsent.take() {
@@ -162,11 +156,7 @@ impl Udp {
 
     /// Returns the release time of the next packet, or `None` for now. A packet that closes the
     /// connection does not wait for the pacer.
-    fn release_time<F: BufFactory>(
-        &self,
-        conn: &quiche::Connection<F>,
-        now: Instant,
-    ) -> Option<Instant> {
+    fn release_time(&self, conn: &Connection, now: Instant) -> Option<Instant> {
         let paced = self.paced && conn.local_error().is_none();
         let decision = conn.get_next_release_time().filter(|_| paced)?;
         let release = decision.time(now + EARLY)?;
@@ -175,11 +165,7 @@ impl Udp {
 
     /// Fills the outbox with packets for one path that may leave together: all
     /// of one size except for the last, as GSO wants them.
-    fn gather<F: BufFactory>(
-        &mut self,
-        conn: &mut quiche::Connection<F>,
-        now: Instant,
-    ) -> Option<Unsent> {
+    fn gather(&mut self, conn: &mut Connection, now: Instant) -> Option<Unsent> {
         let (segment, info) = match conn.send(&mut self.outbox) {
             Ok(first) => first,
             Err(quiche::Error::Done) => return None,
@@ -208,7 +194,7 @@ impl Udp {
         Some(Unsent { len, segment, info })
     }
 
-    fn joins_burst<F: BufFactory>(&self, conn: &quiche::Connection<F>, now: Instant) -> bool {
+    fn joins_burst(&self, conn: &Connection, now: Instant) -> bool {
         let next = conn.get_next_release_time();
         next.is_some_and(|next| next.can_burst()) || self.release_time(conn, now).is_none()
     }
@@ -232,7 +218,7 @@ impl Udp {
 }
 
 /// SIGINT and SIGTERM as something to wait for.
-pub(crate) struct Signals {
+pub struct Signals {
     pipe: UnixStream,
     /// True if [`wait`] reported a signal that has not been read since.
     readable: Cell<bool>,
@@ -240,7 +226,7 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// Catches both signals from now on.
-    pub(crate) fn catch() -> io::Result<Signals> {
+    pub fn catch() -> io::Result<Signals> {
         let (reader, writer) = UnixStream::pair()?;
         reader.set_nonblocking(true)?;
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -253,7 +239,7 @@ impl Signals {
     }
 
     /// Returns true if [`wait`] reported a signal since the last call.
-    pub(crate) fn arrived(&mut self) -> bool {
+    pub fn arrived(&mut self) -> bool {
         self.readable.take() && matches!(self.pipe.read(&mut [0; 16]), Ok(1..))
     }
 }
@@ -261,7 +247,7 @@ impl Signals {
 /// Sleeps until a datagram or a signal arrives, or until `deadline`. Unlike the
 /// timers of most runtimes, `ppoll` counts in nanoseconds: at 100 Mbit/s a
 /// packet is due every 0.1 ms.
-pub(crate) fn wait<'a>(
+pub fn wait<'a>(
     sockets: impl IntoIterator<Item = &'a Udp>,
     signals: &'a Signals,
     deadline: Option<Instant>,

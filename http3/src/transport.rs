@@ -1,23 +1,22 @@
-//! Command-line options of both endpoints, and the quiche configuration that results from them.
+//! Command-line options of an endpoint, and the quiche configuration that results from them.
 
-use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use boring::ssl::SslContextBuilder;
 use quiche::congestion_control::check;
-use quiche::BufFactory;
+use quiche::CongestionControlAlgorithm;
 
-use super::qlog::Qlogs;
+use crate::Logs;
 
 /// Flow-control windows in bytes, of a connection and of each stream. They never limit 1 Gbit/s
 /// over 100 ms (12.5 MB), even while a window update is in transit.
 const WINDOW: u64 = 48 << 20;
 
-/// The transport's options.
+/// Options that select the congestion controller.
 #[derive(clap::Args)]
-pub(crate) struct Transport {
+pub struct Controller {
     /// Congestion controller: PETRA's (see the end of --help), or quiche's reno, cubic and
     /// bbr2
     #[arg(long, value_name = "NAME[:OPTIONS]", default_value = "petra")]
@@ -26,7 +25,39 @@ pub(crate) struct Transport {
     /// Options of the controller, which may also follow its name
     #[arg(long, value_name = "KEY=VALUE,...")]
     cc_options: Option<String>,
+}
 
+impl Controller {
+    /// Returns the controller's name with its options, as quiche takes it. quiche must know the
+    /// controllers by then.
+    ///
+    /// # Errors
+    ///
+    /// An unknown name, or wrong options. The message has the accepted values.
+    pub fn name(&self) -> Result<String, String> {
+        let name = match &self.cc_options {
+            Some(_) if self.cc.contains(':') => {
+                return Err(
+                    "--cc-options: duplicate options; expected them here or behind the name".into(),
+                );
+            }
+            Some(options) => format!("{}:{options}", self.cc),
+            None => self.cc.clone(),
+        };
+        let (of_quiche, options) = name.split_once(':').unwrap_or((&name, ""));
+        if !options.is_empty() && of_quiche.parse::<CongestionControlAlgorithm>().is_ok() {
+            return Err(format!(
+                "{of_quiche}: unknown options (got {options:?}); expected none"
+            ));
+        }
+        check(&name)?;
+        Ok(name)
+    }
+}
+
+/// The transport's options.
+#[derive(clap::Args)]
+pub struct Transport {
     /// Treat less room in the window than a datagram as none; by default off for quiche's
     /// controllers and on for PETRA's
     #[arg(long, value_name = "BOOL")]
@@ -71,41 +102,15 @@ pub(crate) struct Transport {
 
 impl Transport {
     /// Returns true if packets wait for the pacer.
-    pub(crate) fn paced(&self) -> bool {
+    pub fn paced(&self) -> bool {
         !self.no_pacing
     }
 
-    /// Registers PETRA's controllers with quiche and checks the selected one. The error names the
-    /// problem and the accepted values.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        petra::register();
-        let controller = self.controller();
-        let (name, options) = controller.split_once(':').unwrap_or((&controller, ""));
-        let of_quiche = check(name).is_ok() && !petra::registry::NAMES.contains(&name);
-        match (&self.cc_options, of_quiche) {
-            (Some(_), _) if self.cc.contains(':') => {
-                Err("--cc-options: duplicate options; expected them here or behind the name".into())
-            }
-            (_, true) if !options.is_empty() => Err(format!(
-                "{name}: unknown options (got {options:?}); expected none"
-            )),
-            _ => check(&controller),
-        }
-    }
-
-    /// The controller's name with its options, as quiche takes it.
-    fn controller(&self) -> String {
-        match &self.cc_options {
-            Some(options) => format!("{}:{options}", self.cc),
-            None => self.cc.clone(),
-        }
-    }
-
-    /// A configuration for HTTP/3, with the certificates in `tls`.
-    pub(crate) fn config(&self, tls: SslContextBuilder) -> Result<quiche::Config> {
+    /// A configuration for HTTP/3, with the certificates in `tls`. It has quiche's own congestion
+    /// controller, until `set_cc_algorithm_name` selects another.
+    pub fn config(&self, tls: SslContextBuilder) -> Result<quiche::Config> {
         let version = quiche::PROTOCOL_VERSION;
         let mut config = quiche::Config::with_boring_ssl_ctx_builder(version, tls)?;
-        config.set_cc_algorithm_name(&self.controller())?;
         config.set_application_protos(quiche::h3::APPLICATION_PROTOCOL)?;
         config.set_initial_congestion_window_packets(self.initial_window.into());
         if let Some(on) = self.silly_window_avoidance {
@@ -136,41 +141,8 @@ impl Transport {
         Ok(config)
     }
 
-    /// Creates the folder of the qlogs and returns the logs of the connections.
-    pub(crate) fn logs(&self) -> Result<Logs> {
-        Ok(Logs {
-            keylog: self.keylog.clone(),
-            qlogs: self.qlog.as_deref().map(Qlogs::into).transpose()?,
-            description: format!("congestion controller {}", self.controller()),
-        })
-    }
-}
-
-/// The logs of all connections.
-pub(crate) struct Logs {
-    keylog: Option<PathBuf>,
-    qlogs: Option<Qlogs>,
-    description: String,
-}
-
-impl Logs {
-    /// Begins those of a connection, which is `role` (client or server) in it.
-    pub(crate) fn begin<F: BufFactory>(
-        &self,
-        conn: &mut quiche::Connection<F>,
-        role: &str,
-    ) -> Result<()> {
-        if let Some(path) = &self.keylog {
-            let file = OpenOptions::new().create(true).append(true).open(path);
-            let file = file.with_context(|| format!("cannot write {}", path.display()))?;
-            conn.set_keylog(Box::new(file));
-        }
-        if let Some(qlogs) = &self.qlogs {
-            let name = format!("{role}-{:?}", conn.source_id());
-            let log = Box::new(qlogs.begin(&name)?);
-            let level = quiche::QlogLevel::Extra;
-            conn.set_qlog_with_level(log, name, self.description.clone(), level);
-        }
-        Ok(())
+    /// The logs of the connections, whose congestion controller is `cc`.
+    pub fn logs(&self, cc: &str) -> Result<Logs> {
+        Logs::new(self.keylog.as_deref(), self.qlog.as_deref(), cc)
     }
 }

@@ -19,7 +19,7 @@ use rcgen::{
 
 /// The path of a PEM file with a certificate for `localhost`, the loopback
 /// addresses and `listen`, and its private key.
-pub(crate) fn for_address(folder: &Path, listen: IpAddr) -> Result<PathBuf> {
+pub fn for_address(folder: &Path, listen: IpAddr) -> Result<PathBuf> {
     let leaf = folder.join(format!("server-{listen}.pem").replace(':', "_"));
     if !leaf.exists() {
         make(folder, listen, &leaf)

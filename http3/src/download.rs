@@ -1,22 +1,25 @@
 //! One download: what came, whether it is what the server has, where it goes.
 
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{bail, ensure, Context, Result};
 use base64::prelude::{Engine, BASE64_STANDARD};
-use quiche::h3::{Header, NameValue};
+use quiche::h3::Header;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 use url::Url;
 
-use super::body;
+use crate::{field, generated, get};
 
 /// A download, from its request to its last byte.
-pub(crate) struct Download {
-    pub(crate) url: Url,
+pub struct Download {
+    /// The URL.
+    pub url: Url,
     /// Path of the file, if the body is to be kept.
     path: Option<PathBuf>,
     partial: Option<NamedTempFile>,
@@ -43,20 +46,24 @@ enum Check {
 
 /// Result of a download, as printed in the summary.
 #[derive(Serialize)]
-pub(crate) struct Report {
-    pub(crate) url: String,
-    pub(crate) status: Option<u16>,
-    pub(crate) bytes: u64,
+pub struct Report {
+    /// The URL.
+    pub url: String,
+    /// The HTTP status, if there was a response.
+    pub status: Option<u16>,
+    /// Bytes of the body.
+    pub bytes: u64,
     /// From the request to the last byte.
-    pub(crate) seconds: f64,
+    pub seconds: f64,
     /// All of it came, and is what the server has: byte for byte, or by a digest.
-    pub(crate) verified: bool,
-    pub(crate) error: Option<String>,
+    pub verified: bool,
+    /// The reason for which it failed.
+    pub error: Option<String>,
 }
 
 impl Download {
     /// A download of `url`, whose file goes to `path` if there is one.
-    pub(crate) fn new(url: Url, path: Option<PathBuf>) -> Download {
+    pub fn new(url: Url, path: Option<PathBuf>) -> Download {
         Download {
             url,
             path,
@@ -75,29 +82,22 @@ impl Download {
     }
 
     /// The header section of its request, which goes out now.
-    pub(crate) fn request(&mut self, now: Instant) -> Vec<Header> {
+    pub fn request(&mut self, now: Instant) -> Vec<Header> {
         self.begun = Some(now);
         let path = &self.url[url::Position::BeforePath..url::Position::AfterQuery];
         let authority = &self.url[url::Position::BeforeHost..url::Position::AfterPort];
-        [
-            (":method", "GET"),
-            (":scheme", "https"),
-            (":authority", authority),
-            (":path", path),
-            ("te", "trailers"),
-            ("user-agent", concat!("petra/", env!("CARGO_PKG_VERSION"))),
-        ]
-        .map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
-        .into()
+        let agent = concat!("petra/", env!("CARGO_PKG_VERSION"));
+        get(
+            authority,
+            path,
+            &[("te", "trailers"), ("user-agent", agent)],
+        )
     }
 
     /// Takes a header section of the response: the first, or the trailers.
     /// Returns the length of the body when it is known.
-    pub(crate) fn headers(&mut self, list: &[Header], now: Instant) -> Result<Option<u64>> {
-        let field = |name: &str| {
-            let found = list.iter().find(|h| h.name() == name.as_bytes());
-            found.and_then(|h| std::str::from_utf8(h.value()).ok())
-        };
+    pub fn headers(&mut self, list: &[Header], now: Instant) -> Result<Option<u64>> {
+        let field = |name| std::str::from_utf8(field(list, name)?).ok();
         if let Some(digest) = field("content-digest").or(field("repr-digest")) {
             self.digest = sha256_of(digest);
         }
@@ -114,21 +114,24 @@ impl Download {
         }
         self.length = field("content-length").and_then(|length| length.parse().ok());
         let announced = field("trailer").is_some_and(|names| names.contains("digest"));
-        if field(body::FIELD.0) == Some(body::FIELD.1) {
+        if field(generated::FIELD.0) == Some(generated::FIELD.1) {
             self.check = Check::Generated;
         } else if announced || self.digest.is_some() {
             self.check = Check::Sha256(Sha256::new());
         }
         if let Some(path) = &self.path {
             let folder = path.parent().unwrap_or(Path::new("."));
-            let partial = NamedTempFile::new_in(folder);
+            let partial = tempfile::Builder::new()
+                // Less the umask, as of any new file.
+                .permissions(Permissions::from_mode(0o666))
+                .tempfile_in(folder);
             self.partial = Some(partial.with_context(|| format!("cannot write {path:?}"))?);
         }
         Ok(self.length)
     }
 
     /// Takes the next bytes of the body.
-    pub(crate) fn data(&mut self, bytes: &[u8], now: Instant) -> Result<()> {
+    pub fn data(&mut self, bytes: &[u8], now: Instant) -> Result<()> {
         self.last = Some(now);
         match &mut self.check {
             Check::Nothing => {}
@@ -137,7 +140,7 @@ impl Download {
                 let mut rest = bytes;
                 while !rest.is_empty() {
                     let offset = self.bytes + (bytes.len() - rest.len()) as u64;
-                    let expected = body::generated(offset, rest.len());
+                    let expected = generated::block_from(offset, rest.len());
                     ensure!(
                         rest.starts_with(expected),
                         "body: wrong bytes after offset {offset}"
@@ -156,7 +159,7 @@ impl Download {
 
     /// Takes the end of the response. A download that is not whole, or not what
     /// the server has, fails, and leaves no file.
-    pub(crate) fn finish(&mut self) -> Result<()> {
+    pub fn finish(&mut self) -> Result<()> {
         let length = self.length.unwrap_or(self.bytes);
         ensure!(
             self.status == Some(200),
@@ -192,28 +195,28 @@ impl Download {
     }
 
     /// Fails the download. The first reason is kept.
-    pub(crate) fn fail(&mut self, reason: impl ToString) {
+    pub fn fail(&mut self, reason: impl ToString) {
         self.partial = None;
         self.error.get_or_insert_with(|| reason.to_string());
     }
 
     /// The time of the request, if it has been sent.
-    pub(crate) fn begun(&self) -> Option<Instant> {
+    pub fn begun(&self) -> Option<Instant> {
         self.begun
     }
 
     /// The time at which the last byte so far arrived.
-    pub(crate) fn last(&self) -> Option<Instant> {
+    pub fn last(&self) -> Option<Instant> {
         self.last
     }
 
     /// Returns true if the whole body arrived and passed its verification.
-    pub(crate) fn is_complete(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.complete
     }
 
     /// Returns the result of the download.
-    pub(crate) fn report(&self) -> Report {
+    pub fn report(&self) -> Report {
         let time = self.begun.zip(self.last);
         Report {
             url: self.url.to_string(),
@@ -274,12 +277,12 @@ mod tests {
         let response = || {
             response(&[
                 (":status", "200"),
-                body::FIELD,
+                generated::FIELD,
                 ("content-length", "100000"),
             ])
         };
-        let body = body::generated(0, 65_536);
-        let mut body = [body, body::generated(65_536, 100_000 - 65_536)].concat();
+        let body = generated::block_from(0, 65_536);
+        let mut body = [body, generated::block_from(65_536, 100_000 - 65_536)].concat();
         assert_eq!(end(response(), &body, &[]), "verified true");
         assert_eq!(
             end(response(), &body[..99_999], &[]),

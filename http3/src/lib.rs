@@ -1,0 +1,36 @@
+//! HTTP/3 on quiche, for programs that choose the congestion controller.
+//!
+//! - the protocol, without sockets: [`Http3`] with an [`Application`], such as [`Requests`]
+//!   or [`Responses`]
+//! - connections over UDP: [`udp`], [`Client`], [`Session`] and [`accept`]
+//! - around them: [`Transport`] and [`Controller`] for the command line, [`Logs`], [`certs`],
+//!   [`tls`]
+//!
+//! The program makes the [`quiche::Config`], and the controller is a name there. This crate
+//! does not depend on one.
+
+pub mod accept;
+pub mod certs;
+mod client;
+mod content;
+mod download;
+mod generated;
+mod http3;
+mod logs;
+mod qlog;
+mod requests;
+mod responses;
+mod session;
+pub mod tls;
+mod transport;
+pub mod udp;
+
+pub use client::{addresses, Client};
+pub use content::Content;
+pub use download::{Download, Report};
+pub use http3::{expire, field, get, Application, ByReference, Connection, Http3};
+pub use logs::Logs;
+pub use requests::{Progress, Requests};
+pub use responses::Responses;
+pub use session::{Connector, Session};
+pub use transport::{Controller, Transport};

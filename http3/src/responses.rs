@@ -1,0 +1,261 @@
+//! A server's responses over one connection.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+use base64::prelude::{Engine, BASE64_STANDARD};
+use quiche::h3::{self, Event, Header, WireErrorCode};
+use sha2::{Digest, Sha256};
+
+use crate::{field, generated, Application, Connection, Content};
+
+/// The longest header of a DATA frame, in bytes (RFC 9114, 7.1).
+const FRAME_HEADER: usize = 1 + 8;
+
+/// Responses to GET and HEAD requests.
+pub struct Responses {
+    root: Option<Rc<Path>>,
+    responses: HashMap<u64, Response>,
+    /// True if the connection ends as soon as its pending responses are delivered.
+    leaving: bool,
+    /// The lowest stream ID above those of all requests so far.
+    next_request: u64,
+    /// The first request that is refused, after GOAWAY.
+    goaway: Option<u64>,
+    failures: Vec<io::Error>,
+}
+
+impl Responses {
+    /// Responses with the files below `root`, a canonical path, and with generated bodies.
+    pub fn new(root: Option<Rc<Path>>) -> Responses {
+        Responses {
+            root,
+            responses: HashMap::new(),
+            leaving: false,
+            next_request: 0,
+            goaway: None,
+            failures: vec![],
+        }
+    }
+
+    /// Refuses new requests from now on.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+    }
+
+    /// Returns true if new requests are refused and all responses are delivered.
+    pub fn is_over(&self) -> bool {
+        self.goaway.is_some() && self.responses.is_empty()
+    }
+
+    /// Takes the errors of files that ended a response early.
+    pub fn failures(&mut self) -> impl Iterator<Item = io::Error> + '_ {
+        self.failures.drain(..)
+    }
+
+    /// Tells the client once that new requests are refused.
+    fn send_goaway(&mut self, quic: &mut Connection, h3: &mut h3::Connection) -> h3::Result<()> {
+        if self.leaving && self.goaway.is_none() {
+            match h3.send_goaway(quic, self.next_request) {
+                Ok(()) => self.goaway = Some(self.next_request),
+                // The window is full: with the next ACK.
+                Err(h3::Error::StreamBlocked) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts responses to new requests.
+    fn take_events(&mut self, quic: &mut Connection, h3: &mut h3::Connection) -> h3::Result<()> {
+        loop {
+            match h3.poll(quic) {
+                Ok((stream, Event::Headers { list, .. })) => {
+                    if self.goaway.is_some_and(|refused| stream >= refused) {
+                        stop(quic, stream, WireErrorCode::RequestRejected);
+                        continue;
+                    }
+                    self.next_request = self.next_request.max(stream + 4);
+                    // A second header section on a stream is its trailers.
+                    let response = self.responses.entry(stream);
+                    response.or_insert_with(|| Response::to(&list, self.root.as_deref()));
+                }
+                // Nothing that is served here needs the body of a request.
+                Ok((stream, Event::Data)) => {
+                    while h3.recv_body(quic, stream, &mut [0; 4096]).is_ok() {}
+                }
+                Ok((stream, Event::Reset(_))) => {
+                    stop(quic, stream, WireErrorCode::RequestCancelled);
+                    self.responses.remove(&stream);
+                }
+                Ok(_) => {}
+                Err(h3::Error::Done) => return Ok(()),
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Continues present responses.
+    fn send(&mut self, quic: &mut Connection, h3: &mut h3::Connection) {
+        for stream in quic.writable() {
+            let Some(response) = self.responses.get_mut(&stream) else {
+                continue;
+            };
+            if let Err(failure) = response.send(quic, h3, stream) {
+                if let Failure::File(e) = failure {
+                    self.failures.push(e);
+                }
+                stop(quic, stream, WireErrorCode::InternalError);
+                self.responses.remove(&stream);
+            }
+        }
+        // quiche forgets a stream once all of it is acknowledged.
+        self.responses
+            .retain(|stream, r| !r.done || quic.stream_capacity(*stream).is_ok());
+    }
+}
+
+impl Application for Responses {
+    type Error = h3::Error;
+
+    fn work(&mut self, quic: &mut Connection, h3: &mut h3::Connection) -> h3::Result<()> {
+        self.send_goaway(quic, h3)?;
+        self.take_events(quic, h3)?;
+        self.send(quic, h3);
+        Ok(())
+    }
+}
+
+/// Ends both directions of a stream.
+fn stop(quic: &mut Connection, stream: u64, code: WireErrorCode) {
+    for direction in [quiche::Shutdown::Read, quiche::Shutdown::Write] {
+        quic.stream_shutdown(stream, direction, code as u64).ok();
+    }
+}
+
+/// A response on its way.
+struct Response {
+    /// The header section, until it is sent.
+    head: Option<Vec<Header>>,
+    content: Content,
+    /// The digest of what was sent, if it is wanted in the trailers.
+    digest: Option<Sha256>,
+    /// True once quiche has taken the whole body. quiche may still retransmit parts of it.
+    done: bool,
+}
+
+impl Response {
+    /// The response to a request with this header section.
+    fn to(request: &[Header], root: Option<&Path>) -> Response {
+        let field = |name| field(request, name).unwrap_or_default();
+        let (method, path) = (field(":method"), field(":path"));
+        let content = match method {
+            b"GET" | b"HEAD" => Content::find(path, root),
+            _ => Err("405"),
+        };
+        let (status, mut content) = match content {
+            Ok(content) => ("200", content),
+            Err(status) => (status, Content::generated(0)),
+        };
+        // Trailers only for who says so (RFC 9110, 6.5.1): a Chromium waits for ever
+        // for a short response that has some.
+        let trailers = field("te").windows(8).any(|word| word == b"trailers");
+        let mut digest = (trailers && content.is_file()).then(Sha256::new);
+        let mut head = vec![
+            header(":status", status),
+            header("content-length", &content.length().to_string()),
+        ];
+        match status {
+            "405" => head.push(header("allow", "GET, HEAD")),
+            "200" if digest.is_some() => head.push(header("trailer", "content-digest")),
+            "200" if !content.is_file() => {
+                head.push(header(generated::FIELD.0, generated::FIELD.1));
+            }
+            _ => {}
+        }
+        if method == b"HEAD" {
+            (content, digest) = (Content::generated(0), None);
+        }
+        Response {
+            head: Some(head),
+            content,
+            digest,
+            done: false,
+        }
+    }
+
+    /// Hands quiche as much as it takes. After an error the response cannot be
+    /// completed.
+    fn send(
+        &mut self,
+        quic: &mut Connection,
+        h3: &mut h3::Connection,
+        stream: u64,
+    ) -> Result<(), Failure> {
+        match self.try_send(quic, h3, stream) {
+            Err(Failure::H3(h3::Error::Done | h3::Error::StreamBlocked)) => Ok(()),
+            result => result.map(|()| self.done = true),
+        }
+    }
+
+    fn try_send(
+        &mut self,
+        quic: &mut Connection,
+        h3: &mut h3::Connection,
+        stream: u64,
+    ) -> Result<(), Failure> {
+        // What a generated body has instead of a digest is the block itself.
+        let trailers = self.digest.is_some();
+        if let Some(head) = &self.head {
+            h3.send_response(quic, stream, head, self.content.length() == 0 && !trailers)?;
+            self.head = None;
+        }
+        while !self.content.is_sent() {
+            let room = quic.stream_capacity(stream).map_err(h3::Error::from)?;
+            let room = room.saturating_sub(FRAME_HEADER);
+            if room == 0 {
+                return Err(h3::Error::Done.into());
+            }
+            self.content.send(room, |part, last| {
+                let written =
+                    h3.send_body_zc(quic, stream, &mut part.clone(), last && !trailers)?;
+                if let Some(digest) = &mut self.digest {
+                    digest.update(&part[..written]);
+                }
+                Ok::<_, Failure>(written)
+            })?;
+        }
+        if let Some(digest) = &self.digest {
+            let digest = BASE64_STANDARD.encode(digest.clone().finalize());
+            let trailer = header("content-digest", &format!("sha-256=:{digest}:"));
+            h3.send_additional_headers(quic, stream, &[trailer], true, true)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reason for which a response ends early.
+enum Failure {
+    /// The client stopped it, or the connection ends.
+    H3(h3::Error),
+    /// The file could not be read.
+    File(io::Error),
+}
+
+impl From<h3::Error> for Failure {
+    fn from(e: h3::Error) -> Failure {
+        Failure::H3(e)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(e: io::Error) -> Failure {
+        Failure::File(e)
+    }
+}
+
+fn header(name: &str, value: &str) -> Header {
+    Header::new(name.as_bytes(), value.as_bytes())
+}
