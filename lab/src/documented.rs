@@ -21,7 +21,7 @@ pub trait Documented {
 
 /// A part of a declaration, the values that such a field has, and the one that it
 /// has when nothing is written.
-const VALUES: [(&str, &str, &str); 18] = [
+const VALUES: [(&str, &str, &str); 20] = [
     ("StepRate>", "rate", "none"),
     ("<Rate>", "rate", "none"),
     ("<Time>", "duration", "`0s`"),
@@ -38,6 +38,8 @@ const VALUES: [(&str, &str, &str); 18] = [
     ("Pacing", "`release`, `hold`, `off`", "`release`"),
     ("Way", "`down`, `up`", "`down`"),
     ("PathBuf", "file", "none"),
+    ("Vec<(String,String)>", "list of pairs of texts", "empty"),
+    ("Vec<String>", "list of texts", "empty"),
     ("String", "text", "none"),
     ("bool", "`true`, `false`", "`false`"),
     ("f64", "number", "none"),

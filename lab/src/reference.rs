@@ -15,7 +15,7 @@ use crate::link::{
 };
 use crate::netem;
 use crate::plan::PLAN;
-use crate::results::Frames;
+use crate::results::{Column, Frames, Printed};
 use crate::scenario::{CrossTraffic, Media, Scenario, Web, WrittenFlow};
 
 /// Print the page of reference, docs/reference.md: every key of a plan with its values
@@ -139,6 +139,10 @@ pub fn page() -> Result<String> {
     page += &section::<Media>("`media` of a flow", json!({"rate": "1mbit"}))?;
     page += &section::<CrossTraffic>("`[[cross]]`", json!({"rate": "1mbit"}))?;
     page += &section::<Frames>("`frames`", json!({"to": "1s"}))?;
+    let printed = json!({"title": "", "metric": "", "columns": []});
+    page += &section::<Printed>("`printed`", printed)?;
+    let column = json!({"reference": "", "name": "", "controller": ""});
+    page += &section::<Column>("A column of `printed`", column)?;
     Ok(page)
 }
 
@@ -176,6 +180,7 @@ fn default(field: &Field, defaults: &Map<String, Value>, needed: bool) -> String
     match defaults.get(field.name) {
         _ if needed => String::new(),
         Some(Value::String(text)) if text == "0ns" => code("0s"),
+        Some(Value::String(text)) if text.is_empty() => "empty".to_owned(),
         Some(Value::String(text)) => code(text),
         Some(value) => code(&value.to_string()),
         None => field.blank().to_owned(),

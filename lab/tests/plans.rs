@@ -260,6 +260,44 @@ fn an_expectation_is_checked_before_anything_runs() {
 }
 
 #[test]
+fn printed_columns_are_checked_if_a_case_has_numbers() {
+    let printed = r#"
+[printed]
+title = "A table, again"
+metric = "goodput_mbps"
+columns = [
+    { reference = "printed.petra", name = "Petra", controller = "petra" },
+    { reference = "printed.reno", name = "Reno", controller = "reno" },
+]
+orders = [["petra", "reno"]]
+circumstances = ["queue_mean_ms"]
+"#;
+    let plan = format!("{PLAN}{printed}");
+    Place::new(&plan).ok("check plan.toml");
+    for (from, to, says) in [
+        ("title = \"A table, again\"\n", "", "printed: missing field `title`"),
+        ("metric = \"goodput_mbps\"\n", "metric = \"speed\"\n", "printed.metric: `speed` is not understood"),
+        ("circumstances = [\"queue", "circumstances = [\"line", "printed.circumstances.0: `line_mean_ms`"),
+        ("\"printed.reno\"", "\"printed.cubic\"", "plan.toml:35:19: printed.columns.1.reference: `printed.cubic` is not understood; expected one of printed.petra, printed.reno"),
+        ("controller = \"reno\"", "controller = \"cubic\"", "printed.columns.1.controller: `cubic` is not understood; expected one of petra, reno"),
+        ("[[\"petra\", \"reno\"]]", "[[\"petra\"]]", "printed.orders.0: invalid length 1"),
+        ("[[\"petra\", \"reno\"]]", "[[\"petra\", \"petra\"]]", "expected another controller than the first"),
+        ("[[\"petra\", \"reno\"]]", "[[\"petra\", \"bbr2\"]]", "printed.orders.0.controller: `bbr2` is not understood"),
+    ] {
+        assert!(plan.contains(from), "{from}");
+        let error = Place::new(&plan.replacen(from, to, 1)).fails("check plan.toml");
+        assert!(error.contains(says), "{says}\nis not in\n{error}");
+    }
+    // A plan may inherit the table from one that it extends.
+    let without = plan.replace("printed = { petra = 1.5, reno = 1.1 }\n", "");
+    Place::new(&without).ok("check plan.toml");
+    let own = "extends = \"plan.toml\"\nprinted = { columns = [] }\n";
+    let place = Place::new(&plan);
+    place.add("own.toml", own);
+    place.ok("check own.toml");
+}
+
+#[test]
 fn check_tells_how_many_runs_there_are_and_how_many_are_the_same() {
     let place = Place::new(PLAN);
     let other = PLAN.replace("[\"petra\", \"reno\"]", "[\"reno\", \"cubic\"]");

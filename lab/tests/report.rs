@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use petra_lab::results::{
-    write_csv, Axis, Comparison, Exception, Manifest, PlanFile, Row, Verdict, Versions,
+    write_csv, Axis, Column, Comparison, Exception, Manifest, PlanFile, Printed, Row, Verdict,
+    Versions,
 };
 use tempfile::TempDir;
 
@@ -18,6 +19,27 @@ const READINGS: [&str; 2] = ["as printed", "packet-scaled"];
 struct Made {
     manifest: Manifest,
     rows: Vec<Row>,
+}
+
+fn printed() -> Printed {
+    let column = |reference: &str, name: &str, controller: &str| Column {
+        reference: format!("printed.{reference}"),
+        name: name.to_owned(),
+        controller: controller.to_owned(),
+    };
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    Printed {
+        title: "A table, again: does the order hold?".to_owned(),
+        note: "Of `code`.".to_owned(),
+        metric: "received_mb".to_owned(),
+        columns: vec![
+            column("petra", "PETRA", "mechanism"),
+            column("westwood", "TCPW", "westwood"),
+            column("newreno", "NewReno", "reno"),
+        ],
+        orders: vec![pair("mechanism", "westwood"), pair("westwood", "reno")],
+        circumstances: vec!["share_of_limit".to_owned()],
+    }
 }
 
 fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
@@ -64,6 +86,7 @@ fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
         rows: 0,
         series: false,
         frames: None,
+        printed: Some(printed()),
         qlog: false,
         verdicts: vec![verdict(true), verdict(false)],
         exceptions: Vec::new(),
@@ -205,7 +228,7 @@ fn a_report_is_one_file_with_everything_in_its_order() {
     let page = place.read("results/report.html");
     let texts = texts(&page);
     let parts = [
-        "The thesis's tables: does the order hold?",
+        "A table, again: does the order hold?",
         "petra-lab run plans/table-4.2.toml --seeds 3",
         "Expected",
         "holds",
@@ -265,11 +288,12 @@ fn seeds_that_change_nothing_are_said_to() {
 #[test]
 fn what_rows_set_is_a_list_where_it_is_too_long_for_columns() {
     let mut long = made("steps", received);
+    // As in results of earlier versions.
+    long.manifest.printed = None;
     let steps = "[{ at = 5s, rate = 20mbit }]";
     for row in &mut long.rows {
         row.settings
             .push(("link.steps".to_owned(), steps.to_owned()));
-        // Without the thesis's own tables.
         row.references.clear();
     }
     let place = Place::new(&[("results", long)]);
@@ -368,7 +392,7 @@ fn the_order_of_each_row_holds_is_undecided_or_reversed() {
         .unwrap();
     assert!(in_order(
         &texts[start..],
-        &["row 1", "1.02", "17.10", "16.84", "4.27"]
+        &["row 1", "17.10", "16.84", "4.27", "1.02"]
     ));
     assert!(
         texts[start..]
@@ -380,6 +404,31 @@ fn the_order_of_each_row_holds_is_undecided_or_reversed() {
         &texts[start..],
         &["row 2", "undecided", "reversed"]
     ));
+}
+
+#[test]
+fn a_value_that_was_not_printed_is_a_dash_and_orders_are_optional() {
+    let mut made = made("paper", received);
+    let printed = made.manifest.printed.as_mut().unwrap();
+    printed.columns.truncate(2);
+    printed.orders.clear();
+    let second = |row: &&mut Row| row.case.as_deref() == Some("row 2");
+    for row in made.rows.iter_mut().filter(second) {
+        row.references[0].1 = None;
+    }
+    let place = Place::new(&[("results", made)]);
+    place.ok("report results --markdown page.md");
+    let page = place.read("page.md");
+    for part in [
+        "PETRA printed | TCPW printed | mechanism | westwood | PETRA/TCPW printed | measured |",
+        "| row 1 | 0.5% | 17.10 | 16.84 | 30.00 ± 0.25 | 20.00 ± 0.25 | 1.02 | 1.50 [",
+        "| row 2 | 0.5% | – | 16.84 | 30.00 ± 0.25 | 20.00 ± 0.25 | – | 1.50 [",
+    ] {
+        assert!(page.contains(part), "{part}\nis not in\n{page}");
+    }
+    for page in [page, place.read("results/report.html")] {
+        assert!(!page.contains("the order") && !page.contains("undecided"));
+    }
 }
 
 #[test]

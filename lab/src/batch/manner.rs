@@ -130,12 +130,9 @@ pub(super) fn finish(results: &[Results], folder: Option<&Path>) -> Result<()> {
             None => eprintln!("nothing is kept; --out FOLDER keeps results, series and qlogs"),
         }
     }
-    // A table of the thesis, say: the terminal has no room for what follows of it.
-    let rows = results.iter().flat_map(|results| &results.rows);
-    let mut references = rows.flat_map(|row| &row.references);
-    if let Some(folder) =
-        folder.filter(|_| references.any(|(name, _)| name.starts_with("printed.")))
-    {
+    // The terminal has no room for both.
+    let mut manifests = results.iter().map(|results| &results.manifest);
+    if let Some(folder) = folder.filter(|_| manifests.any(|it| it.printed.is_some())) {
         writeln!(
             out,
             "\nprinted beside measured, with ratios and intervals: petra-lab report {}",

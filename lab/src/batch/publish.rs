@@ -81,6 +81,7 @@ pub(crate) fn results(
         rows: rows.len(),
         series: plan.series,
         frames: plan.frames.clone(),
+        printed: plan.printed.clone(),
         qlog: plan.qlog,
         verdicts: Vec::new(),
         exceptions: plan.exceptions.clone(),

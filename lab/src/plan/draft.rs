@@ -10,6 +10,7 @@ use super::exception::exceptions;
 use super::expect::{expectations, metric_name, Names};
 use super::fault::{Fault, Place};
 use super::path::Path;
+use super::printed::printed;
 use super::read::SCENARIO;
 use super::scenario::Controllers;
 use super::seeds::seeds;
@@ -104,6 +105,14 @@ impl<'a> Draft<'a> {
             Some(node) => exceptions(node, &names)?,
             None => Vec::new(),
         };
+        let printed = match self.root.get("printed") {
+            Some(node) => {
+                let columns = points.first().map_or(&[][..], |point| &point.references);
+                let columns: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+                printed(node, &names, &columns).map_err(|fault| fault.within("printed"))?
+            }
+            None => None,
+        };
         let text = |key: &str| match self.root.get(key) {
             Some(node) => Ok(node
                 .text()
@@ -122,6 +131,7 @@ impl<'a> Draft<'a> {
             subject,
             series: self.field("series")?.unwrap_or_default(),
             frames: self.field("frames")?,
+            printed,
             qlog: self.field("qlog")?.unwrap_or_default(),
             seeds: self.seeds,
             axes,

@@ -23,6 +23,7 @@ mod key;
 mod number;
 mod path;
 mod points;
+mod printed;
 mod read;
 mod scenario;
 mod seeds;
@@ -44,7 +45,7 @@ pub(crate) use read::PLAN;
 pub(crate) use space::{Gene, Space, Spot};
 
 use crate::backend::Backend;
-use crate::results::{Axis, Exception, Frames, PlanFile, Versions};
+use crate::results::{Axis, Exception, Frames, PlanFile, Printed, Versions};
 use crate::scenario::Scenario;
 use crate::sim;
 use draft::Draft;
@@ -76,6 +77,8 @@ pub struct Plan {
     pub series: bool,
     /// The parts of the run that pictures show; `None` shows all of it.
     pub frames: Option<Frames>,
+    /// Printed values to show next to measured ones.
+    pub printed: Option<Printed>,
     /// Keeps the qlogs of each run.
     pub qlog: bool,
     /// Axes in which the points differ, besides the case.

@@ -25,7 +25,7 @@ pub(crate) type About = (&'static str, &'static str, &'static str, &'static str)
 
 /// The other fields of a plan.
 #[rustfmt::skip]
-pub(crate) const PLAN: [About; 16] = [
+pub(crate) const PLAN: [About; 17] = [
     ("extends", "file", "none", "Another plan, by its place from this one. What this one says counts over what that one says, table by table; the descriptions follow each other."),
     ("title", "text", "empty", "One line."),
     ("description", "text", "empty", "What is measured and what was assumed."),
@@ -35,6 +35,7 @@ pub(crate) const PLAN: [About; 16] = [
     ("subject", "whole number", "none", "The flow under test, from 0. Tables, expectations and distributions have it alone, and a sweep over its controller (`flow.0.cc`) makes columns; the rows of the results have all flows."),
     ("series", "`true`, `false`", "`false`", "Whether each run's flows are kept over time."),
     ("frames", "table", "the whole run", "The parts of the run that pictures of windows show."),
+    ("printed", "table", "none", "What a publication printed in columns of the cases' numbers. A report has these values next to the measured ones, their ratios, and the orders that hold. Unused without such numbers."),
     ("qlog", "`true`, `false`", "`false`", "Whether the qlogs of both ends of each run are kept, with copies for qvis: of 20 s at 20 Mbit/s some 100 MB, with `cubic` and its small datagrams some 400."),
     ("controllers", "table", "empty", "Names for controllers, in the plan, its tables and its results; with `silly_window_avoidance` and `cubic_spurious_undo` where they go with one."),
     ("sweep", "table of lists, ranges, or fields that change together", "empty", "What the runs differ in. A range is `{ from = \"0%\", to = \"2%\", steps = 5, spacing = \"linear\" }` (or `log`), up or down. `references` in a table says how many times as large the cases' numbers are at each place."),

@@ -3,8 +3,9 @@
 use anyhow::Result;
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
+use super::printed_tables::Overview;
 use super::section::Section;
-use super::{tables, thesis_page, words};
+use super::{tables, words};
 use crate::plot::palette::{dark_css, hex, Ink, Palette};
 use crate::plot::{svg, Figure};
 use crate::results::{Manifest, PlanFile, Verdict};
@@ -44,7 +45,7 @@ pub(super) fn page(sections: &[Section], frame: &Frame) -> Result<String> {
             }
             @if sections.len() > 1 { (contents(sections)) }
         }
-        (thesis_page::summary(sections))
+        @for overview in Overview::all(sections) { (frame.overview(&overview)) }
         @for section in body { (section) }
     };
     Ok(document(title, &main))
@@ -110,8 +111,8 @@ impl Frame {
     fn section(&self, section: &Section) -> Result<Markup> {
         let manifest = &section.manifest;
         let seeds = words::count(manifest.seeds.len(), "seed");
-        let thesis = match &section.thesis {
-            Some(thesis) => self.thesis(section, thesis)?,
+        let comparison = match &section.comparison {
+            Some(comparison) => self.comparison(section, comparison)?,
             None => html! {},
         };
         Ok(html! {
@@ -129,7 +130,7 @@ impl Frame {
                 }
                 (plan(&manifest.files))
                 (expectations(&manifest.verdicts))
-                (thesis)
+                (comparison)
                 @if !section.frontiers.is_empty() {
                     h3 { "Goodput against queueing delay" }
                     (self.figures(&section.frontiers)?)

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{bars, distribution, frontier, scenes, thesis, words};
+use super::{bars, distribution, frontier, printed, scenes, words};
 use crate::plot::palette::Palette;
 use crate::plot::{Chart, Figure};
 use crate::results::{labels, Manifest, Results, Row, Table};
@@ -28,7 +28,8 @@ pub(super) struct Section {
     pub(super) frontiers: Vec<Figure>,
     pub(super) distributions: Vec<Figure>,
     pub(super) scenes: scenes::Scenes,
-    pub(super) thesis: Option<thesis::Thesis>,
+    /// Printed values next to measured ones.
+    pub(super) comparison: Option<printed::Comparison>,
     /// The runs whose qlogs are there: what a run is, and its key.
     pub(super) traces: Vec<(String, String)>,
     /// Number of flows that ended early.
@@ -133,7 +134,7 @@ impl Section {
             frontiers: frontier::figures(&draft, results),
             distributions: distribution::figures(&draft, results),
             scenes: scenes::Scenes::new(&draft, results, series)?,
-            thesis: thesis::Thesis::new(&draft, results),
+            comparison: printed::Comparison::new(&draft, results),
             traces: traces(results),
             failures: rows.iter().filter(|row| row.failure.is_some()).count(),
             metrics,
@@ -156,11 +157,11 @@ impl Section {
 
     pub(super) fn figures(&self) -> impl Iterator<Item = &Figure> {
         let metrics = self.metrics.iter().flat_map(|shown| &shown.figures);
-        let thesis = self.thesis.iter().flat_map(|thesis| thesis.figures());
+        let comparison = self.comparison.iter().flat_map(|it| it.figures());
         metrics
             .chain(&self.frontiers)
             .chain(&self.distributions)
-            .chain(thesis)
+            .chain(comparison)
             .chain(self.scenes.figures())
     }
 }

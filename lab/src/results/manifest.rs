@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exception, Frames};
+use super::{Exception, Frames, Printed};
 
 /// A plan's results, but for the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +46,9 @@ pub struct Manifest {
     /// The parts of the run that pictures show; `None` shows all of it.
     #[serde(default)]
     pub frames: Option<Frames>,
+    /// Printed values to show next to measured ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed: Option<Printed>,
     /// True if `qlog/KEY` has each run's qlogs.
     #[serde(default)]
     pub qlog: bool,

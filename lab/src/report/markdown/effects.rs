@@ -1,7 +1,7 @@
 //! Effect of each switch of a plan.
 
+use super::super::grid::Grid;
 use super::super::words;
-use super::Grid;
 use crate::results::{effects, metric, switches, Effect, Effects, Results, Summary};
 
 /// So many of a plan's metrics are shown.
@@ -57,7 +57,7 @@ fn table(name: &str, effects: &[&Effects], change: fn(&Effect) -> Option<Summary
         let changes = effect.switches.iter().map(|it| changed(change(it), digits));
         grid.row(fixed.into_iter().chain(changes));
     }
-    grid.finish()
+    grid.markdown()
 }
 
 /// `**+0.012**`, `-0.001`, and nothing of what is nothing.

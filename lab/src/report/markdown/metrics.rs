@@ -1,8 +1,8 @@
 //! A plan's means.
 
+use super::super::grid::Grid;
 use super::super::section::{Section, Shown};
 use super::super::words;
-use super::Grid;
 
 /// A table for each metric.
 pub(super) fn tables(section: &Section) -> String {
@@ -26,5 +26,5 @@ fn table(shown: &Shown) -> String {
         });
         grid.row(labels.chain(cells));
     }
-    format!("{}:\n\n{}", words::title(metric), grid.finish())
+    format!("{}:\n\n{}", words::title(metric), grid.markdown())
 }

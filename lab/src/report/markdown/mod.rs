@@ -2,13 +2,14 @@
 
 mod effects;
 mod metrics;
-mod thesis;
+mod printed;
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{ensure, Context, Result};
 
+use super::printed_tables::Overview;
 use super::section::Section;
 use super::words;
 use crate::results::{write_whole, Results};
@@ -44,7 +45,8 @@ pub(super) fn write(path: &Path, sections: &[Section], plans: &[Results]) -> Res
 }
 
 fn numbers(sections: &[Section], plans: &[Results]) -> String {
-    let mut text = thesis::summary(sections);
+    let overviews = Overview::all(sections);
+    let mut text: String = overviews.iter().map(printed::overview).collect();
     for (section, results) in sections.iter().zip(plans) {
         let manifest = &section.manifest;
         let seeds = words::count(manifest.seeds.len(), "seed");
@@ -52,64 +54,17 @@ fn numbers(sections: &[Section], plans: &[Results]) -> String {
             "## {}\n\n    {}\n\n{seeds}, {}, plan {}.\n\n",
             manifest.title, manifest.command, manifest.backend, manifest.plan_hash
         );
-        text += &match &section.thesis {
-            Some(thesis) => thesis::tables(section, thesis),
+        text += &match &section.comparison {
+            Some(comparison) => printed::tables(section, comparison),
             None => effects::tables(results).unwrap_or_else(|| metrics::tables(section)),
         };
     }
     text
 }
 
-/// A table: its first `left` columns are words, the others numbers.
-struct Grid {
-    text: String,
-    columns: usize,
-}
-
-impl Grid {
-    fn new<S: AsRef<str>>(left: usize, heads: impl IntoIterator<Item = S>) -> Self {
-        let heads: Vec<String> = heads.into_iter().map(|it| escaped(it.as_ref())).collect();
-        let rules = (0..heads.len()).map(|column| if column < left { "---" } else { "--:" });
-        let rules: Vec<&str> = rules.collect();
-        Grid {
-            text: format!("| {} |\n|{}|\n", heads.join(" | "), rules.join("|")),
-            columns: heads.len(),
-        }
-    }
-
-    fn row<S: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        let mut cells: Vec<String> = cells.into_iter().map(|it| escaped(it.as_ref())).collect();
-        cells.resize(self.columns, String::new());
-        self.text += &format!("| {} |\n", cells.join(" | "));
-    }
-
-    fn finish(self) -> String {
-        self.text + "\n"
-    }
-}
-
-/// A cell's text is one line, and has no end of a cell in it.
-fn escaped(text: &str) -> String {
-    one_line(text).replace('|', "\\|")
-}
-
-fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_grid_is_a_table_in_markdown() {
-        let mut grid = Grid::new(1, ["row", "MB"]);
-        grid.row(["a|b\nc", "1.0"]);
-        grid.row(["short"]);
-        let expected = "| row | MB |\n|---|--:|\n| a\\|b c | 1.0 |\n| short |  |\n\n";
-        assert_eq!(grid.finish(), expected);
-    }
 
     #[test]
     fn numbers_come_between_the_marks_and_nowhere_else() {
