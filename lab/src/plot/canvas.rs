@@ -1,19 +1,20 @@
-//! A surface that is measured in points of the page, whatever is behind it.
+//! An SVG, measured in points of the page.
 
-use std::sync::Once;
+use std::sync::LazyLock;
 
-use anyhow::{anyhow, Result};
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{register_font, FontStyle};
+use ab_glyph::{Font, FontRef};
+
+use super::palette::{hex, Rgb};
 
 /// The name of the font that measures; a browser takes its own of this kind,
 /// which is not wider.
 const FONT: &str = "sans-serif";
 
-/// Of all text, in points. plotters makes it 1/1.24 of that.
-const SIZE: f64 = 14.5;
+/// Size of all text, in points.
+const SIZE: f64 = 11.7;
+
+/// Distance from the middle of a line of text to its baseline, in points.
+const BASELINE: f64 = 4.0;
 
 /// Of an upright mark, in points.
 pub(super) const TICK: f64 = 8.0;
@@ -31,119 +32,89 @@ pub(super) enum At {
 
 /// Width of a text in points.
 pub(super) fn width(text: &str) -> f64 {
-    // Measured large, for the font's own measure is in whole pixels.
-    let font = font(10.0 * SIZE);
-    font.box_size(text)
-        .map_or(0.0, |(width, _)| f64::from(width) / 10.0)
-}
-
-fn font(size: f64) -> FontDesc<'static> {
-    static REGISTERED: Once = Once::new();
-    REGISTERED.call_once(|| {
-        // Fails of a broken font alone; then no text can be measured or drawn.
-        let _ = register_font(FONT, FontStyle::Normal, dejavu::sans::regular());
+    static MEASURE: LazyLock<FontRef> = LazyLock::new(|| {
+        FontRef::try_from_slice(dejavu::sans::regular()).expect("DejaVu Sans is a font")
     });
-    (FONT, size).into_font()
+    let advance = |c| f64::from(MEASURE.h_advance_unscaled(MEASURE.glyph_id(c)));
+    let units = f64::from(MEASURE.units_per_em().unwrap_or(1.0));
+    text.chars().map(advance).sum::<f64>() * SIZE / units
 }
 
-/// Drawing area.
-pub(super) struct Canvas<B: DrawingBackend> {
-    area: DrawingArea<B, Shift>,
-    /// Pixels a point. Places are whole pixels in the end, also in SVG.
-    scale: f64,
-    bitmap: bool,
-}
+/// The elements of an SVG, so far.
+#[derive(Default)]
+pub(super) struct Canvas(String);
 
-/// Points by which plotters writes text too high into a bitmap.
-const SINK: f64 = 2.0;
-
-impl<B: DrawingBackend> Canvas<B>
-where
-    B::ErrorType: 'static,
-{
-    /// A surface with this many pixels per point.
-    pub(super) fn new(backend: B, scale: f64, bitmap: bool) -> Self {
-        Canvas {
-            area: backend.into_drawing_area(),
-            scale,
-            bitmap,
-        }
+impl Canvas {
+    pub(super) fn line(&mut self, points: &[Spot], colour: Rgb, width: f64) {
+        let points: Vec<String> = points
+            .iter()
+            .map(|(x, y)| format!("{},{}", at(*x), at(*y)))
+            .collect();
+        let (points, colour) = (points.join(" "), hex(colour));
+        self.add(&format!(
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>"
+        ));
     }
 
-    pub(super) fn fill(&self, colour: RGBColor) -> Result<()> {
-        self.area.fill(&colour).map_err(failed)
-    }
-
-    pub(super) fn line(&self, points: &[Spot], colour: RGBColor, width: f64) -> Result<()> {
-        let points: Vec<(i32, i32)> = points.iter().map(|spot| self.pixel(*spot)).collect();
-        let style = colour.stroke_width(self.size(width));
-        // Where a wide line turns back on itself, plotters' bitmaps have a
-        // spike that is not in the data: they get each stretch by itself.
-        let stretch = if self.bitmap { 2 } else { points.len().max(2) };
-        for stretch in points.windows(stretch) {
-            let path = PathElement::new(stretch, style);
-            self.area.draw(&path).map_err(failed)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn rectangle(&self, corners: [Spot; 2], colour: RGBColor) -> Result<()> {
-        let corners = corners.map(|corner| self.pixel(corner));
-        self.area
-            .draw(&Rectangle::new(corners, colour.filled()))
-            .map_err(failed)
+    pub(super) fn rectangle(&mut self, [(a, b), (c, d)]: [Spot; 2], colour: Rgb) {
+        let (x, y, colour) = (at(a.min(c)), at(b.min(d)), hex(colour));
+        let (width, height) = (at((c - a).abs()), at((d - b).abs()));
+        self.add(&format!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{colour}\"/>"
+        ));
     }
 
     /// A disc, or a ring of a line's width.
-    pub(super) fn circle(
-        &self,
-        middle: Spot,
-        radius: f64,
-        colour: RGBColor,
-        ring: Option<f64>,
-    ) -> Result<()> {
+    pub(super) fn circle(&mut self, (x, y): Spot, radius: f64, colour: Rgb, ring: Option<f64>) {
+        let (x, y, colour) = (at(x), at(y), hex(colour));
         let style = match ring {
-            None => colour.filled(),
-            Some(width) => colour.stroke_width(self.size(width)),
+            None => format!("fill=\"{colour}\""),
+            Some(width) => format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\""),
         };
-        let circle = Circle::new(self.pixel(middle), self.size(radius), style);
-        self.area.draw(&circle).map_err(failed)
+        self.add(&format!(
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {style}/>"
+        ));
     }
 
     /// A short upright line.
-    pub(super) fn tick(&self, (x, y): Spot, colour: RGBColor) -> Result<()> {
-        self.line(&[(x, y - TICK / 2.0), (x, y + TICK / 2.0)], colour, 1.0)
+    pub(super) fn tick(&mut self, (x, y): Spot, colour: Rgb) {
+        self.line(&[(x, y - TICK / 2.0), (x, y + TICK / 2.0)], colour, 1.0);
     }
 
-    pub(super) fn text(&self, text: &str, at: At, spot: Spot, colour: RGBColor) -> Result<()> {
-        let side = match at {
-            At::Left => HPos::Left,
-            At::Middle => HPos::Center,
-            At::Right => HPos::Right,
+    pub(super) fn text(&mut self, text: &str, side: At, (x, y): Spot, colour: Rgb) {
+        let anchor = match side {
+            At::Left => "start",
+            At::Middle => "middle",
+            At::Right => "end",
         };
-        let style = font(SIZE * self.scale)
-            .color(&colour)
-            .pos(Pos::new(side, VPos::Center));
-        let (x, y) = spot;
-        let sink = if self.bitmap { SINK } else { 0.0 };
-        let text = Text::new(text.to_owned(), self.pixel((x, y + sink)), style);
-        self.area.draw(&text).map_err(failed)
+        let (x, y, colour, text) = (at(x), at(y + BASELINE), hex(colour), escaped(text));
+        self.add(&format!(
+            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" fill=\"{colour}\">{text}</text>"
+        ));
     }
 
-    pub(super) fn finish(self) -> Result<()> {
-        self.area.present().map_err(failed)
+    fn add(&mut self, element: &str) {
+        self.0 += element;
+        self.0.push('\n');
     }
 
-    fn pixel(&self, (x, y): Spot) -> (i32, i32) {
-        let whole = |value: f64| (value * self.scale).round() as i32;
-        (whole(x), whole(y))
-    }
-
-    fn size(&self, points: f64) -> u32 {
-        (points * self.scale).round().max(1.0) as u32
+    /// The SVG around the elements: attributes of its root, and what comes first in it.
+    pub(super) fn finish(self, attributes: &str, first: &str) -> String {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" {attributes} role=\"img\" \
+             font-family=\"{FONT}\" font-size=\"{SIZE}\" \
+             stroke-linejoin=\"round\">\n{first}{}</svg>\n",
+            self.0
+        )
     }
 }
 
-fn failed<E: std::error::Error + Send + Sync>(error: DrawingAreaErrorKind<E>) -> anyhow::Error {
-    anyhow!("cannot draw: {error}")
+/// A place with two digits at most.
+fn at(points: f64) -> f64 {
+    (points * 100.0).round() / 100.0
+}
+
+/// Text as XML has it in elements and in attributes.
+pub(super) fn escaped(text: &str) -> String {
+    maud::Render::render(text).into_string()
 }

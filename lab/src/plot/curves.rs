@@ -1,8 +1,5 @@
 //! Draws curves.
 
-use anyhow::Result;
-use plotters::prelude::DrawingBackend;
-
 use super::axis::Axis;
 use super::canvas::{width, At, Canvas, Spot, TICK};
 use super::legend::{Entry, Legend, FOOT, LINE};
@@ -67,11 +64,8 @@ impl<'a> Layout<'a> {
     }
 
     /// Draws all of it, `start` points below the canvas's upper edge.
-    pub(super) fn draw<B: DrawingBackend>(&self, canvas: &Canvas<B>, start: f64) -> Result<()>
-    where
-        B::ErrorType: 'static,
-    {
-        self.legend.draw(canvas, start)?;
+    pub(super) fn draw(&self, canvas: &mut Canvas, start: f64) {
+        self.legend.draw(canvas, start);
         let top = start + self.top();
         let bottom = top + HEIGHT;
         let head = (0.0, start + self.legend.height + LINE / 2.0);
@@ -81,25 +75,25 @@ impl<'a> Layout<'a> {
             let across = |x: f64| self.left + self.x.place(x) * (self.right - self.left);
             let up = |share: f64| bottom - share * HEIGHT;
             let corners = [(across(from), up(high)), (across(to), up(low))];
-            canvas.rectangle(corners, band.ink.light)?;
+            canvas.rectangle(corners, band.ink.light);
         }
-        canvas.text(&self.curves.y.label, At::Left, head, TEXT.light)?;
+        canvas.text(&self.curves.y.label, At::Left, head, TEXT.light);
         for (value, label) in self.y.ticks() {
             let (_, y) = self.spot(top, (0.0, value));
-            canvas.line(&[(self.left, y), (self.right, y)], GRID.light, 1.0)?;
-            canvas.text(&label, At::Right, (self.left - 5.0, y), MUTED.light)?;
+            canvas.line(&[(self.left, y), (self.right, y)], GRID.light, 1.0);
+            canvas.text(&label, At::Right, (self.left - 5.0, y), MUTED.light);
         }
         for (value, label) in self.x.ticks() {
             let (x, _) = self.spot(top, (value, 0.0));
-            canvas.line(&[(x, top), (x, bottom)], GRID.light, 1.0)?;
+            canvas.line(&[(x, top), (x, bottom)], GRID.light, 1.0);
             let spot = (x, bottom + LINE / 2.0 + 2.0);
-            canvas.text(&label, At::Middle, spot, MUTED.light)?;
+            canvas.text(&label, At::Middle, spot, MUTED.light);
         }
         let middle = (self.left + self.right) / 2.0;
         let spot = (middle, bottom + 1.5 * LINE + 2.0);
-        canvas.text(&self.curves.x.label, At::Middle, spot, TEXT.light)?;
+        canvas.text(&self.curves.x.label, At::Middle, spot, TEXT.light);
         let axes = [(self.left, top), (self.left, bottom), (self.right, bottom)];
-        canvas.line(&axes, TEXT.light, 1.2)?;
+        canvas.line(&axes, TEXT.light, 1.2);
         // The main curves over those beside them.
         let order = |beside| {
             self.curves
@@ -114,23 +108,22 @@ impl<'a> Layout<'a> {
                 .map(|point| self.spot(top, *point))
                 .collect();
             let width = if curve.beside { 1.0 } else { 1.6 };
-            canvas.line(&points, curve.ink.light, width)?;
+            canvas.line(&points, curve.ink.light, width);
         }
         for spot in &self.curves.spots {
             let (at, colour) = (self.spot(top, spot.at), spot.ink.light);
             if let Some(((left, right), (low, high))) = spot.intervals {
                 let (x, y) = spot.at;
                 for ends in [[(left, y), (right, y)], [(x, low), (x, high)]] {
-                    canvas.line(&ends.map(|end| self.spot(top, end)), colour, 1.2)?;
+                    canvas.line(&ends.map(|end| self.spot(top, end)), colour, 1.2);
                 }
             }
             match spot.form {
-                Form::Tick => canvas.tick((at.0, at.1 - TICK / 2.0), colour)?,
-                Form::Ring => canvas.circle(at, DOT, colour, Some(1.5))?,
-                Form::Dot | Form::Bar => canvas.circle(at, DOT, colour, None)?,
+                Form::Tick => canvas.tick((at.0, at.1 - TICK / 2.0), colour),
+                Form::Ring => canvas.circle(at, DOT, colour, Some(1.5)),
+                Form::Dot | Form::Bar => canvas.circle(at, DOT, colour, None),
             }
         }
-        Ok(())
     }
 
     /// Returns the position of values, with axes that begin at `top`.

@@ -1,9 +1,12 @@
 //! Figures as SVG and as PNG.
 
-use anyhow::{Context, Result};
-use plotters::prelude::{BitMapBackend, DrawingBackend, SVGBackend};
+use std::sync::{Arc, LazyLock};
 
-use super::canvas::Canvas;
+use anyhow::{Context, Result};
+use resvg::tiny_skia::{Color, Pixmap, Transform};
+use resvg::usvg::{fontdb, Options, Tree};
+
+use super::canvas::{escaped, Canvas};
 use super::palette::{dark_css, hex, PAPER};
 use super::{curves, panels, rows, Chart, Figure};
 
@@ -14,155 +17,101 @@ const WIDTH: f64 = 460.0;
 /// Of panels, which are for a screen.
 const WIDE: f64 = 920.0;
 
-/// Units of SVG a point: a place is a whole number of them.
-const FINE: f64 = 4.0;
-
-/// Pixels a point in PNG, and how many times as many are drawn each way, to
-/// be smooth.
-const DENSITY: f64 = 2.0;
-const SMOOTH: usize = 2;
+/// Pixels a point in PNG.
+const DENSITY: f32 = 2.0;
 
 /// Margin of a single figure, in points.
-const MARGIN: usize = 12;
+const MARGIN: f64 = 12.0;
 
 /// The figure as an element of a page: with no size of its own and no colour
 /// behind it.
-pub(crate) fn svg(figure: &Figure) -> Result<String> {
-    let (width, height) = pixels(figure, FINE);
-    let mut text = String::new();
-    draw(
-        figure,
-        Canvas::new(
-            SVGBackend::with_string(&mut text, (width as u32, height as u32)),
-            FINE,
-            false,
-        ),
-    )?;
-    let (_, content) = text
-        .split_once("<svg")
-        .and_then(|(_, rest)| rest.split_once('>'))
-        .context("plotters has changed its SVG")?;
+pub(crate) fn svg(figure: &Figure) -> String {
+    let (canvas, width, height) = drawn(figure);
     let title = escaped(&figure.title);
-    Ok(format!(
-        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" \
-         aria-label=\"{title}\" xmlns=\"http://www.w3.org/2000/svg\">{content}"
-    ))
+    let attributes = format!("viewBox=\"0 0 {width} {height}\" aria-label=\"{title}\"");
+    canvas.finish(&attributes, "")
 }
 
 /// The figure as a file, with the command that makes it.
-pub(crate) fn svg_file(figure: &Figure) -> Result<String> {
-    let svg = svg(figure)?;
-    let (head, content) = svg.split_once('>').context("an element has a head")?;
-    let (width, height) = pixels(figure, FINE);
-    let margin = MARGIN * FINE as usize;
-    let (left, wide, high) = (-(margin as i64), width + 2 * margin, height + 2 * margin);
-    let head = head.replacen(
-        &format!("viewBox=\"0 0 {width} {height}\""),
-        &format!(
-            "viewBox=\"{left} {left} {wide} {high}\" width=\"{}\" height=\"{}\"",
-            wide / FINE as usize,
-            high / FINE as usize
-        ),
-        1,
+pub(crate) fn svg_file(figure: &Figure) -> String {
+    let (canvas, width, height) = drawn(figure);
+    let (title, about) = (escaped(&figure.title), escaped(&about(figure)));
+    let (light, dark, css) = (hex(PAPER.light), hex(PAPER.dark), dark_css("svg"));
+    let style = format!(
+        "<title>{title}</title>\n<desc>{about}</desc>\n<style>svg{{background:{light}}}\
+         @media (prefers-color-scheme:dark){{svg{{background:{dark}}}{css}}}</style>\n"
     );
-    let (light, dark) = (hex(PAPER.light), hex(PAPER.dark));
-    let css = dark_css("svg");
-    Ok(format!(
-        "{head}>\n<title>{}</title>\n<desc>{}</desc>\n<style>svg{{background:{light}}}\
-         @media (prefers-color-scheme:dark){{svg{{background:{dark}}}{css}}}</style>{content}",
-        escaped(&figure.title),
-        escaped(&about(figure)),
-    ))
+    canvas.finish(&framed(&title, width, height), &style)
+}
+
+/// The attributes of a single figure, with its margin.
+fn framed(title: &str, width: f64, height: f64) -> String {
+    let (wide, high) = (width + 2.0 * MARGIN, height + 2.0 * MARGIN);
+    format!(
+        "viewBox=\"-{MARGIN} -{MARGIN} {wide} {high}\" width=\"{wide}\" height=\"{high}\" \
+         aria-label=\"{title}\""
+    )
 }
 
 /// The figure as a bitmap on white, with the command that makes it.
+///
+/// # Errors
+///
+/// A figure without a size.
 pub(crate) fn png(figure: &Figure) -> Result<Vec<u8>> {
-    let scale = DENSITY * SMOOTH as f64;
-    let (width, height) = pixels(figure, scale);
-    let mut fine = vec![0; width * height * 3];
-    let canvas = Canvas::new(
-        BitMapBackend::with_buffer(&mut fine, (width as u32, height as u32)),
-        scale,
-        true,
-    );
-    canvas.fill(PAPER.light)?;
-    draw(figure, canvas)?;
+    static OPTIONS: LazyLock<Options> = LazyLock::new(|| {
+        let mut fonts = fontdb::Database::new();
+        fonts.load_font_data(dejavu::sans::regular().to_vec());
+        fonts.set_sans_serif_family("DejaVu Sans");
+        Options {
+            fontdb: Arc::new(fonts),
+            ..Options::default()
+        }
+    });
+    let (canvas, width, height) = drawn(figure);
+    let tree = Tree::from_str(&canvas.finish(&framed("", width, height), ""), &OPTIONS)?;
+    let size = tree.size().to_int_size().scale_by(DENSITY);
+    let size = size.context("a figure without a size")?;
+    let mut pixels = Pixmap::new(size.width(), size.height()).context("a figure without a size")?;
+    pixels.fill(Color::WHITE);
+    let scale = Transform::from_scale(DENSITY, DENSITY);
+    resvg::render(&tree, scale, &mut pixels.as_mut());
 
-    let (wide, high, pixels) = framed(&fine, width);
     let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, wide as u32, high as u32);
-    encoder.set_color(png::ColorType::Rgb);
+    let mut encoder = png::Encoder::new(&mut bytes, size.width(), size.height());
+    // On white, all is opaque: what is multiplied by opacity stays as it is.
+    encoder.set_color(png::ColorType::Rgba);
     encoder.add_itxt_chunk("Title".to_owned(), figure.title.clone())?;
     encoder.add_itxt_chunk("Description".to_owned(), about(figure))?;
     let mut writer = encoder.write_header()?;
-    writer.write_image_data(&pixels)?;
+    writer.write_image_data(pixels.data())?;
     writer.finish()?;
     Ok(bytes)
-}
-
-/// The mean of each [`SMOOTH`] by [`SMOOTH`] pixels, in a white frame; with the
-/// new width and height.
-fn framed(fine: &[u8], width: usize) -> (usize, usize, Vec<u8>) {
-    let margin = MARGIN * DENSITY as usize;
-    let height = fine.len() / 3 / width;
-    let (wide, high) = (width / SMOOTH + 2 * margin, height / SMOOTH + 2 * margin);
-    let mut pixels = vec![0xff; wide * high * 3];
-    let lines = fine.chunks_exact(width * 3 * SMOOTH);
-    let places = pixels.chunks_exact_mut(wide * 3).skip(margin);
-    let mut sums = vec![0; width / SMOOTH * 3];
-    for (lines, place) in lines.zip(places) {
-        sums.fill(0);
-        for line in lines.chunks_exact(width * 3) {
-            for (sums, block) in sums.chunks_exact_mut(3).zip(line.chunks_exact(3 * SMOOTH)) {
-                for pixel in block.chunks_exact(3) {
-                    sums[0] += u32::from(pixel[0]);
-                    sums[1] += u32::from(pixel[1]);
-                    sums[2] += u32::from(pixel[2]);
-                }
-            }
-        }
-        for (to, sum) in place[margin * 3..].iter_mut().zip(&sums) {
-            *to = (sum / (SMOOTH * SMOOTH) as u32) as u8;
-        }
-    }
-    (wide, high, pixels)
 }
 
 fn about(figure: &Figure) -> String {
     format!("{} Made by: {}", figure.caption, figure.command)
 }
 
-/// The size at this many pixels per point: a multiple of [`SMOOTH`].
-fn pixels(figure: &Figure, scale: f64) -> (usize, usize) {
-    let height = match &figure.chart {
-        Chart::Rows(rows) => rows::Layout::new(rows, WIDTH).height(),
-        Chart::Curves(curves) => curves::Layout::new(curves, WIDTH).height(),
-        Chart::Panels(panels) => panels::Layout::new(panels, WIDE).height(),
+/// The elements of a figure, its width and its height in points.
+fn drawn(figure: &Figure) -> (Canvas, f64, f64) {
+    let mut canvas = Canvas::default();
+    let (width, height) = match &figure.chart {
+        Chart::Rows(rows) => {
+            let layout = rows::Layout::new(rows, WIDTH);
+            layout.draw(&mut canvas);
+            (WIDTH, layout.height())
+        }
+        Chart::Curves(curves) => {
+            let layout = curves::Layout::new(curves, WIDTH);
+            layout.draw(&mut canvas, 0.0);
+            (WIDTH, layout.height())
+        }
+        Chart::Panels(panels) => {
+            let layout = panels::Layout::new(panels, WIDE);
+            layout.draw(&mut canvas);
+            (WIDE, layout.height())
+        }
     };
-    let whole = |points: f64| (points * scale / SMOOTH as f64).ceil() as usize * SMOOTH;
-    (whole(width(&figure.chart)), whole(height))
-}
-
-fn width(chart: &Chart) -> f64 {
-    match chart {
-        Chart::Rows(_) | Chart::Curves(_) => WIDTH,
-        Chart::Panels(_) => WIDE,
-    }
-}
-
-fn draw<B: DrawingBackend>(figure: &Figure, canvas: Canvas<B>) -> Result<()>
-where
-    B::ErrorType: 'static,
-{
-    match &figure.chart {
-        Chart::Rows(rows) => rows::Layout::new(rows, WIDTH).draw(&canvas)?,
-        Chart::Curves(curves) => curves::Layout::new(curves, WIDTH).draw(&canvas, 0.0)?,
-        Chart::Panels(panels) => panels::Layout::new(panels, WIDE).draw(&canvas)?,
-    }
-    canvas.finish()
-}
-
-/// Text as XML has it in elements and in attributes.
-fn escaped(text: &str) -> String {
-    maud::Render::render(text).into_string()
+    (canvas, width, height.ceil())
 }

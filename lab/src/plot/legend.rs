@@ -1,8 +1,5 @@
 //! The line that says which colour is what.
 
-use anyhow::Result;
-use plotters::prelude::DrawingBackend;
-
 use super::canvas::{width, At, Canvas};
 use super::palette::{Ink, TEXT};
 use super::Form;
@@ -51,25 +48,21 @@ impl<'a> Legend<'a> {
         Legend { places, height }
     }
 
-    pub(super) fn draw<B: DrawingBackend>(&self, canvas: &Canvas<B>, top: f64) -> Result<()>
-    where
-        B::ErrorType: 'static,
-    {
+    pub(super) fn draw(&self, canvas: &mut Canvas, top: f64) {
         for (x, y, (name, ink, form)) in &self.places {
             let (x, y) = (*x, top + y + LINE / 2.0);
             let middle = (x + SWATCH / 2.0, y);
             match form {
                 Some(Form::Bar) => {
                     let corners = [(x, y - SWATCH / 2.0), (x + SWATCH, y + SWATCH / 2.0)];
-                    canvas.rectangle(corners, ink.light)?;
+                    canvas.rectangle(corners, ink.light);
                 }
-                Some(Form::Dot) => canvas.circle(middle, 4.0, ink.light, None)?,
-                Some(Form::Tick) => canvas.tick(middle, ink.light)?,
-                Some(Form::Ring) => canvas.circle(middle, 4.0, ink.light, Some(1.5))?,
-                None => canvas.line(&[(x, y), (x + SWATCH, y)], ink.light, 2.5)?,
+                Some(Form::Dot) => canvas.circle(middle, 4.0, ink.light, None),
+                Some(Form::Tick) => canvas.tick(middle, ink.light),
+                Some(Form::Ring) => canvas.circle(middle, 4.0, ink.light, Some(1.5)),
+                None => canvas.line(&[(x, y), (x + SWATCH, y)], ink.light, 2.5),
             }
-            canvas.text(name, At::Left, (x + SWATCH + GAP, y), TEXT.light)?;
+            canvas.text(name, At::Left, (x + SWATCH + GAP, y), TEXT.light);
         }
-        Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! Figures, and how they become SVG and PNG: one drawing code for both.
+//! Figures, and how they become SVG and PNG.
 //!
 //! ```text
-//!   Figure ── layout ─────── Canvas ──┬─ plotters, SVG ──── in a page, NAME.svg
-//!   (data)   rows, curves,            └─ plotters, bitmap ─ NAME.png
+//!   Figure ── layout ─────── Canvas ── SVG ──┬─ in a page, NAME.svg
+//!   (data)   rows, curves,                   └─ resvg ─ NAME.png
 //!            panels of curves
 //! ```
 

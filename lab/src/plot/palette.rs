@@ -1,12 +1,13 @@
 //! Colours: the same for the same controller on every page and in every plot.
 
-use plotters::style::RGBColor;
+/// Red, green and blue.
+pub(crate) type Rgb = [u8; 3];
 
 /// A colour on a light page, and what takes its place on a dark one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ink {
-    pub(crate) light: RGBColor,
-    pub(crate) dark: RGBColor,
+    pub(crate) light: Rgb,
+    pub(crate) dark: Rgb,
 }
 
 /// Text, axes and what a curve is compared with.
@@ -58,13 +59,13 @@ const fn ink(light: u32, dark: u32) -> Ink {
     }
 }
 
-const fn rgb(code: u32) -> RGBColor {
+const fn rgb(code: u32) -> Rgb {
     let [_, red, green, blue] = code.to_be_bytes();
-    RGBColor(red, green, blue)
+    [red, green, blue]
 }
 
 /// As CSS and SVG write it.
-pub(crate) fn hex(RGBColor(red, green, blue): RGBColor) -> String {
+pub(crate) fn hex([red, green, blue]: Rgb) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }
 

@@ -1,8 +1,5 @@
 //! Draws panels of curves.
 
-use anyhow::Result;
-use plotters::prelude::DrawingBackend;
-
 use super::axis::Axis;
 use super::canvas::Canvas;
 use super::{curves, Curves};
@@ -35,15 +32,11 @@ impl<'a> Layout<'a> {
         heights.sum::<f64>() - BETWEEN
     }
 
-    pub(super) fn draw<B: DrawingBackend>(&self, canvas: &Canvas<B>) -> Result<()>
-    where
-        B::ErrorType: 'static,
-    {
+    pub(super) fn draw(&self, canvas: &mut Canvas) {
         let mut start = 0.0;
         for panel in &self.panels {
-            panel.draw(canvas, start)?;
+            panel.draw(canvas, start);
             start += panel.height() + BETWEEN;
         }
-        Ok(())
     }
 }

@@ -1,12 +1,9 @@
 //! Draws bars and dots.
 
-use anyhow::Result;
-use plotters::prelude::{DrawingBackend, RGBColor};
-
 use super::axis::Axis;
 use super::canvas::{width, At, Canvas};
 use super::legend::{Legend, FOOT, LINE};
-use super::palette::{GRID, MUTED, PAPER, TEXT};
+use super::palette::{Rgb, GRID, MUTED, PAPER, TEXT};
 use super::{Form, Mark, Rows};
 
 /// Of a bar or dot, and what is free between groups.
@@ -65,33 +62,30 @@ impl<'a> Layout<'a> {
         label + lanes.max(if self.above { 0.0 } else { LINE - BETWEEN }) + BETWEEN
     }
 
-    pub(super) fn draw<B: DrawingBackend>(&self, canvas: &Canvas<B>) -> Result<()>
-    where
-        B::ErrorType: 'static,
-    {
-        self.legend.draw(canvas, 0.0)?;
+    pub(super) fn draw(&self, canvas: &mut Canvas) {
+        self.legend.draw(canvas, 0.0);
         let top = self.legend.height;
         let bottom = self.height() - FOOT;
         for (value, label) in self.axis.ticks() {
             let x = self.x(value);
-            canvas.line(&[(x, top), (x, bottom)], GRID.light, 1.0)?;
+            canvas.line(&[(x, top), (x, bottom)], GRID.light, 1.0);
             let spot = (x, bottom + LINE / 2.0 + 2.0);
-            canvas.text(&label, At::Middle, spot, MUTED.light)?;
+            canvas.text(&label, At::Middle, spot, MUTED.light);
         }
         let middle = (self.left + self.right) / 2.0;
         let label = &self.rows.scale.label;
         let spot = (middle, bottom + 1.5 * LINE + 2.0);
-        canvas.text(label, At::Middle, spot, TEXT.light)?;
+        canvas.text(label, At::Middle, spot, TEXT.light);
         for (number, group) in self.rows.groups.iter().enumerate() {
             let mut y = top + number as f64 * self.group();
             if self.above {
                 let spot = (self.left + 2.0, y + LINE / 2.0);
-                canvas.text(&group.label, At::Left, spot, TEXT.light)?;
+                canvas.text(&group.label, At::Left, spot, TEXT.light);
                 y += LINE;
             } else {
                 let middle = y + (self.group() - BETWEEN / 2.0) / 2.0;
                 let spot = (self.left - 8.0, middle);
-                canvas.text(&group.label, At::Right, spot, TEXT.light)?;
+                canvas.text(&group.label, At::Right, spot, TEXT.light);
                 let lanes = self.rows.series.len() as f64 * LANE;
                 y = middle - lanes / 2.0;
             }
@@ -100,7 +94,7 @@ impl<'a> Layout<'a> {
                     let series = &self.rows.series[lane];
                     let colour = group.ink.unwrap_or(series.ink).light;
                     let top = y + lane as f64 * LANE;
-                    self.mark(canvas, (series.form, colour), top, mark)?;
+                    self.mark(canvas, (series.form, colour), top, mark);
                 }
             }
         }
@@ -108,16 +102,7 @@ impl<'a> Layout<'a> {
         canvas.line(&[(base, top), (base, bottom)], TEXT.light, 1.2)
     }
 
-    fn mark<B: DrawingBackend>(
-        &self,
-        canvas: &Canvas<B>,
-        (form, colour): (Form, RGBColor),
-        top: f64,
-        mark: &Mark,
-    ) -> Result<()>
-    where
-        B::ErrorType: 'static,
-    {
+    fn mark(&self, canvas: &mut Canvas, (form, colour): (Form, Rgb), top: f64, mark: &Mark) {
         let middle = top + LANE / 2.0;
         let x = self.x(mark.value);
         let whisker = match form {
@@ -126,7 +111,7 @@ impl<'a> Layout<'a> {
         };
         if form == Form::Bar {
             let corners = [(self.x(self.rows.base), top + 0.5), (x, top + LANE - 0.5)];
-            canvas.rectangle(corners, colour)?;
+            canvas.rectangle(corners, colour);
         }
         if let Some((low, high)) = mark.interval {
             let (low, high) = (self.x(low), self.x(high));
@@ -136,12 +121,12 @@ impl<'a> Layout<'a> {
             let edge = (form == Form::Bar).then_some((PAPER.light, 2.8));
             for (colour, width) in edge.into_iter().chain([(whisker, 1.2)]) {
                 for stroke in &strokes {
-                    canvas.line(stroke, colour, width)?;
+                    canvas.line(stroke, colour, width);
                 }
             }
         }
         match form {
-            Form::Bar => Ok(()),
+            Form::Bar => (),
             Form::Dot => canvas.circle((x, middle), 3.8, colour, None),
             Form::Ring => canvas.circle((x, middle), 3.8, colour, Some(1.5)),
             Form::Tick => canvas.tick((x, middle), colour),

@@ -79,7 +79,7 @@ impl Report {
             results: link(&out, folder),
             alone: sections.len() == 1,
         };
-        let page = page(&sections, &frame)?;
+        let page = page(&sections, &frame);
         write_whole(&out, |file| Ok(file.write_all(page.as_bytes())?))?;
         if let Some(page) = &self.markdown {
             markdown::write(page, &sections, &set.plans)?;
@@ -98,7 +98,7 @@ pub(super) fn write_plots(figures: &[&Figure], folder: &Path) -> Result<()> {
     let progress = ProgressBar::new(figures.len() as u64);
     figures.par_iter().try_for_each(|figure| {
         let file = |kind: &str| folder.join(format!("{}.{kind}", figure.name));
-        let (svg, png) = (svg_file(figure)?, png(figure)?);
+        let (svg, png) = (svg_file(figure), png(figure)?);
         write_whole(&file("svg"), |file| Ok(file.write_all(svg.as_bytes())?))?;
         write_whole(&file("png"), |file| Ok(file.write_all(&png)?))?;
         progress.inc(1);

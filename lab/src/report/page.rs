@@ -1,6 +1,5 @@
 //! The page: everything in one file, nothing from anywhere else.
 
-use anyhow::Result;
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
 use super::printed_tables::Overview;
@@ -22,17 +21,11 @@ pub(super) struct Frame {
 }
 
 /// A whole page.
-///
-/// # Errors
-///
-/// A figure that cannot be drawn.
-pub(super) fn page(sections: &[Section], frame: &Frame) -> Result<String> {
+pub(super) fn page(sections: &[Section], frame: &Frame) -> String {
     let title = match sections {
         [one] => one.manifest.title.as_str(),
         _ => "Report of the laboratory",
     };
-    let body = sections.iter().map(|section| frame.section(section));
-    let body: Vec<Markup> = body.collect::<Result<_>>()?;
     let main = html! {
         header {
             h1 { (title) }
@@ -46,9 +39,9 @@ pub(super) fn page(sections: &[Section], frame: &Frame) -> Result<String> {
             @if sections.len() > 1 { (contents(sections)) }
         }
         @for overview in Overview::all(sections) { (frame.overview(&overview)) }
-        @for section in body { (section) }
+        @for section in sections { (frame.section(section)) }
     };
-    Ok(document(title, &main))
+    document(title, &main)
 }
 
 /// A document around its content.
@@ -108,14 +101,10 @@ pub(super) fn controller(name: &str, ink: Ink) -> Markup {
 }
 
 impl Frame {
-    fn section(&self, section: &Section) -> Result<Markup> {
+    fn section(&self, section: &Section) -> Markup {
         let manifest = &section.manifest;
         let seeds = words::count(manifest.seeds.len(), "seed");
-        let comparison = match &section.comparison {
-            Some(comparison) => self.comparison(section, comparison)?,
-            None => html! {},
-        };
-        Ok(html! {
+        html! {
             section id=(words::slug(&manifest.plan)) {
                 @if !self.alone { h2 { (manifest.title) } }
                 @for paragraph in manifest.description.split("\n\n") { p { (words::prose(paragraph)) } }
@@ -130,42 +119,41 @@ impl Frame {
                 }
                 (plan(&manifest.files))
                 (expectations(&manifest.verdicts))
-                (comparison)
+                @if let Some(comparison) = &section.comparison { (self.comparison(section, comparison)) }
                 @if !section.frontiers.is_empty() {
                     h3 { "Goodput against queueing delay" }
-                    (self.figures(&section.frontiers)?)
+                    (self.figures(&section.frontiers))
                 }
                 (rows(section))
-                (self.metrics(section)?)
+                (self.metrics(section))
                 @if !section.distributions.is_empty() {
                     h3 { "Distributions" }
-                    (self.figures(&section.distributions)?)
+                    (self.figures(&section.distributions))
                 }
-                (self.scenes(section)?)
+                (self.scenes(section))
                 (self.traces(section))
             }
-        })
+        }
     }
 
     /// One table of all metrics where the controllers are all that differs;
     /// elsewhere a table for each, the first one open.
-    fn metrics(&self, section: &Section) -> Result<Markup> {
+    fn metrics(&self, section: &Section) -> Markup {
         let metrics = &section.metrics;
         if metrics.iter().all(|shown| shown.table.lines.len() <= 1) {
             let figures = metrics.iter().flat_map(|shown| &shown.figures);
-            let figures = self.figures(figures)?;
-            return Ok(html! {
+            return html! {
                 h3 { "Means" }
                 (tables::controllers(metrics, &self.palette))
-                (figures)
-            });
+                (self.figures(figures))
+            };
         }
         let metrics = metrics.iter().enumerate().map(|(number, shown)| {
             let first = number == 0;
             let table = tables::metric(section, shown, &self.palette, first);
-            let figures = self.figures(&shown.figures)?;
+            let figures = self.figures(&shown.figures);
             let (title, name) = (words::heading(&shown.metric), &shown.metric);
-            Ok(html! {
+            html! {
                 @if first {
                     h3 { (title) " " code { (name) } }
                     (table)
@@ -173,24 +161,23 @@ impl Frame {
                 } @else {
                     details { summary { (title) " " code { (name) } } (table) (figures) }
                 }
-            })
+            }
         });
-        let metrics: Vec<Markup> = metrics.collect::<Result<_>>()?;
-        Ok(html! { @for metric in metrics { (metric) } })
+        html! { @for metric in metrics { (metric) } }
     }
 
-    fn scenes(&self, section: &Section) -> Result<Markup> {
+    fn scenes(&self, section: &Section) -> Markup {
         let scenes = &section.scenes;
-        Ok(html! {
+        html! {
             @if !scenes.shown.is_empty() {
                 h3 { "Over time" }
                 @for scene in &scenes.shown {
                     @if !scene.title.is_empty() { h4 { (scene.title) } }
-                    (self.figures(&scene.together)?)
+                    (self.figures(&scene.together))
                     @for (name, figures) in &scene.alone {
                         details {
                             summary { (controller(name, self.palette.of(name))) ": window, rates, delays" }
-                            (self.figures(figures)?)
+                            (self.figures(figures))
                         }
                     }
                 }
@@ -198,7 +185,7 @@ impl Frame {
                     p.note { (scenes.left_out) " more are in the folder " code { "series" } " of the results." }
                 }
             }
-        })
+        }
     }
 
     fn traces(&self, section: &Section) -> Markup {
@@ -222,19 +209,15 @@ impl Frame {
         }
     }
 
-    pub(super) fn figures<'a>(
-        &self,
-        figures: impl IntoIterator<Item = &'a Figure>,
-    ) -> Result<Markup> {
-        let drawn = figures.into_iter().map(|figure| Ok((figure, svg(figure)?)));
-        let drawn: Vec<(&Figure, String)> = drawn.collect::<Result<_>>()?;
-        Ok(html! {
-            @if !drawn.is_empty() {
+    pub(super) fn figures<'a>(&self, figures: impl IntoIterator<Item = &'a Figure>) -> Markup {
+        let mut figures = figures.into_iter().peekable();
+        html! {
+            @if figures.peek().is_some() {
                 div.figures {
-                    @for (figure, picture) in drawn {
+                    @for figure in figures {
                         figure {
                             strong { (figure.title) }
-                            (PreEscaped(picture))
+                            (PreEscaped(svg(figure)))
                             figcaption {
                                 (figure.caption) " "
                                 @for kind in ["svg", "png"] {
@@ -247,7 +230,7 @@ impl Frame {
                     }
                 }
             }
-        })
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 //! Printed and measured values on the page.
 
-use anyhow::Result;
 use maud::{html, Markup};
 
 use super::page::Frame;
@@ -10,29 +9,25 @@ use super::section::Section;
 use super::words;
 
 impl Frame {
-    pub(super) fn comparison(&self, section: &Section, comparison: &Comparison) -> Result<Markup> {
-        let readings = comparison.readings.iter();
-        let readings = readings.map(|reading| self.reading(section, comparison, reading));
-        let readings: Vec<Markup> = readings.collect::<Result<_>>()?;
-        Ok(html! { @for reading in readings { (reading) } })
+    pub(super) fn comparison(&self, section: &Section, comparison: &Comparison) -> Markup {
+        html! {
+            @for reading in &comparison.readings {
+                (self.reading(section, comparison, reading))
+            }
+        }
     }
 
-    fn reading(
-        &self,
-        section: &Section,
-        comparison: &Comparison,
-        reading: &Reading,
-    ) -> Result<Markup> {
-        Ok(html! {
+    fn reading(&self, section: &Section, comparison: &Comparison, reading: &Reading) -> Markup {
+        html! {
             h3 { (titled("Printed and measured", ": ", &reading.name)) }
             p.note { (words::title(&comparison.printed.metric)) }
             (side_by_side(section, comparison, reading).html(&self.palette))
-            (self.figures(&reading.figures)?)
+            (self.figures(&reading.figures))
             @if let Some(orders) = orders(reading) {
                 h4 { (titled("Whether the order holds", ": ", &reading.name)) }
                 (orders.html(&self.palette))
             }
-        })
+        }
     }
 
     /// Over all plans with the same title: how often the orders hold, and where they do not.

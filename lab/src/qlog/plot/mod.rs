@@ -51,19 +51,19 @@ pub(super) fn write(traces: &[Curves], format: Format, target: &Path) -> Result<
     let command: Vec<String> = env::args().collect();
     let figure = figure::figure(traces, command.join(" "));
     let bytes = match format {
-        Format::Html => page(&figure)?.into_bytes(),
-        Format::Svg => svg_file(&figure)?.into_bytes(),
+        Format::Html => page(&figure).into_bytes(),
+        Format::Svg => svg_file(&figure).into_bytes(),
         Format::Png => png(&figure)?,
     };
     write_whole(target, |file| Ok(file.write_all(&bytes)?))
 }
 
 /// A page that needs nothing else.
-fn page(figure: &Figure) -> Result<String> {
+fn page(figure: &Figure) -> String {
     let main = html! {
         h1 { (figure.title) }
-        (PreEscaped(svg(figure)?))
+        (PreEscaped(svg(figure)))
         p.muted { (figure.caption) " Made by: " code { (figure.command) } }
     };
-    Ok(document(&figure.title, &main))
+    document(&figure.title, &main)
 }
