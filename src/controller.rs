@@ -12,6 +12,7 @@
 //!            ◀── window, pacing_rate, packet_threshold, early_probes ──
 //! ```
 
+use std::fmt;
 use std::time::Duration;
 
 /// A point in time, as the distance from an origin that the transport chooses once per
@@ -199,6 +200,15 @@ pub struct Metrics {
     pub last_reduction: Option<Reduction>,
     /// The number of reductions.
     pub reductions: u64,
+}
+
+/// Makes controllers. One factory serves any number of paths.
+pub trait Factory: Send + Sync + fmt::Debug {
+    /// The name that selects the controller.
+    fn name(&self) -> &'static str;
+
+    /// Makes a controller for a new path.
+    fn build(&self, settings: Settings) -> Box<dyn Controller>;
 }
 
 /// A congestion controller.

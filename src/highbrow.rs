@@ -14,11 +14,10 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::controller::{Ack, Controller, EarlyProbes, Rtt, Settings};
+use super::controller::{Ack, Controller, EarlyProbes, Factory, Rtt, Settings};
 use super::newreno::{NewReno, Variant};
 use super::options::{Entry, Gain, Options, Part, Seconds};
 use super::pacing;
-use super::registry::Factory;
 
 /// Configuration of `highbrow`.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,11 +8,10 @@
 //! | share of the window that remains after a loss | 0.5     | 0.75 |
 //! | ssthresh after a timeout, as a share          | 0.5     | 0.5  |
 
-use super::controller::{Controller, Rtt, Settings, Time};
+use super::controller::{Controller, Factory, Rtt, Settings, Time};
 use super::newreno::{NewReno, Signal, Variant};
 use super::options::{Bounded, Entry, Gain, Options, Part};
 use super::pacing;
-use super::registry::Factory;
 use super::window::Window;
 
 /// Growth factor of the window per round trip of slow start: 1 to 10.

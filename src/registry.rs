@@ -1,9 +1,8 @@
 //! The registry: factories of the controllers by name.
 
-use std::fmt;
 use std::sync::Arc;
 
-use super::controller::{Controller, Settings};
+pub use super::controller::Factory;
 use super::highbrow::HighbrowConfig;
 use super::newreno_34::NewReno34Config;
 use super::options::{self, Description, OptionError, Options};
@@ -11,15 +10,6 @@ use super::petra::PetraConfig;
 use super::petra_thesis::PetraThesisConfig;
 use super::westwood::WestwoodConfig;
 use super::westwood_nr::WestwoodNrConfig;
-
-/// Makes controllers. One factory serves any number of paths.
-pub trait Factory: Send + Sync + fmt::Debug {
-    /// The name that selects the controller.
-    fn name(&self) -> &'static str;
-
-    /// Makes a controller for a new path.
-    fn build(&self, settings: Settings) -> Box<dyn Controller>;
-}
 
 /// Every controller.
 const CONTROLLERS: [Registration; 6] = [

@@ -5,11 +5,10 @@
 //! Section 7.3 (<https://www.rfc-editor.org/rfc/rfc9002#section-7.3>).
 
 use super::bandwidth::{AckRate, Estimator, LowPass};
-use super::controller::{Ack, Controller, Rtt, Settings, Time};
+use super::controller::{Ack, Controller, Factory, Rtt, Settings, Time};
 use super::newreno::{NewReno, Signal, Variant};
 use super::options::{Entry, Gain, Options, Seconds};
 use super::pacing;
-use super::registry::Factory;
 use super::window::Window;
 
 /// Configuration of `westwood`.

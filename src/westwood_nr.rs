@@ -7,11 +7,10 @@
 //! - Virtual null samples, `b_k = 0`: the filter takes one after each half of tau without
 //!   an ACK, so the estimate falls while no ACKs arrive.
 
-use super::controller::{Controller, Settings};
+use super::controller::{Controller, Factory, Settings};
 use super::newreno::NewReno;
 use super::options::{Entry, Gain, Options, Seconds};
 use super::pacing;
-use super::registry::Factory;
 use super::westwood::{low_pass, tau_entry, Westwood, TAU};
 
 /// Configuration of `westwood-nr`.

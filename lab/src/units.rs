@@ -7,12 +7,19 @@
 mod options;
 mod text;
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 pub use options::Options;
 pub use text::{Form, Maybe, Rate, Room, Share, Size, Text, Time};
 
 use crate::link::Queue;
+
+/// A whole number of at least 1.
+pub(crate) fn parse_at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+    let number = text.parse();
+    number.map_err(|_| "expected a whole number of at least 1".to_owned())
+}
 
 /// A unit and how many of the base unit it is.
 type Unit = (&'static str, f64);

@@ -1,10 +1,9 @@
 //! The options of `petra`, and its factory.
 
-use super::super::controller::{Controller, Settings};
+use super::super::controller::{Controller, Factory, Settings};
 use super::super::mechanisms::Mechanisms;
 use super::super::options::{Alpha, Entry, Gain, Options, Seconds};
 use super::super::pacing;
-use super::super::registry::Factory;
 use super::Petra;
 
 /// Configuration of `petra`.

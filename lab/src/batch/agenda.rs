@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Context, Result};
 
-use super::keep::Wanted;
 use super::shard::Shard;
 use crate::backend::Backend;
 use crate::plan::{Plan, MOST};
@@ -36,6 +35,15 @@ pub(crate) struct Item {
     pub(crate) scenario: Scenario,
     /// Artifacts that plans request of the run.
     pub(super) wanted: Wanted,
+}
+
+/// Artifacts that plans request of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    /// Its flows over time.
+    pub(super) series: bool,
+    /// The qlogs of both ends.
+    pub(super) qlog: bool,
 }
 
 /// Options of the command line that override the plans.

@@ -17,6 +17,7 @@ use super::work::Crew;
 use super::{merge, Manner};
 use crate::backend::Backend;
 use crate::results::write_whole;
+use crate::units::parse_at_least_one;
 
 /// The plans of a command, and what it says over them.
 #[derive(Args, Clone, Debug)]
@@ -28,14 +29,8 @@ struct Plans {
     #[arg(long, value_enum)]
     backend: Option<Backend>,
     /// Number of seeds; beyond the plan's own they continue from its last [default: the plan's].
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = parse_at_least_one)]
     seeds: Option<NonZeroUsize>,
-}
-
-/// A whole number of at least 1.
-pub(crate) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
-    let number = text.parse();
-    number.map_err(|_| "expected a whole number of at least 1".to_owned())
 }
 
 impl Plans {

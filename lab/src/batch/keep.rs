@@ -7,20 +7,11 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 
-use super::agenda::Item;
+use super::agenda::{Item, Wanted};
 use super::series;
 use crate::backend::{Outcome, Runner};
 use crate::results::write_whole;
 use crate::scenario::Scenario;
-
-/// Artifacts that plans request of a run.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Wanted {
-    /// Its flows over time.
-    pub(super) series: bool,
-    /// The qlogs of both ends.
-    pub(super) qlog: bool,
-}
 
 /// The places of what is kept, in the folder of the results.
 pub(super) struct Shelf {

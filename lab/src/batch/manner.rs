@@ -10,7 +10,6 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use super::agenda::{Agenda, Overrides};
-use super::command::at_least_one;
 use super::journal::Journal;
 use super::keep::Shelf;
 use super::publish::publish;
@@ -18,12 +17,13 @@ use super::show;
 use super::work::Crew;
 use crate::netem::Means;
 use crate::results::Results;
+use crate::units::parse_at_least_one;
 
 /// How runs are made and shown, whatever command they are of.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Manner {
     /// Runs at the same time [default: one for each processor; 2 of netem].
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = parse_at_least_one)]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     means: Means,

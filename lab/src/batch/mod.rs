@@ -24,7 +24,6 @@ mod show;
 mod work;
 
 pub(crate) use agenda::Agenda;
-pub(crate) use command::at_least_one;
 pub use command::{Check, Merge, Run};
 pub use journal::{Entry, Journal};
 pub(crate) use manner::Manner;

@@ -13,9 +13,10 @@ use super::score::Score;
 use super::search::{rank, search};
 use super::shrink::shrink;
 use super::trials::Trials;
-use crate::batch::{at_least_one, interrupted, Progress, Unmet};
+use crate::batch::{interrupted, Progress, Unmet};
 use crate::plan::{Space, Spot};
 use crate::results::write_whole;
+use crate::units::parse_at_least_one;
 
 /// The scenarios that are tried again with other seeds.
 const CANDIDATES: usize = 5;
@@ -37,7 +38,7 @@ pub struct Hunt {
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
     /// Scenarios to try on an island, before the found one is made simpler.
-    #[arg(long, default_value = "300", value_name = "N", value_parser = at_least_one)]
+    #[arg(long, default_value = "300", value_name = "N", value_parser = parse_at_least_one)]
     tries: NonZeroUsize,
     /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
@@ -48,7 +49,7 @@ pub struct Hunt {
     #[arg(long, short, value_name = "FOLDER", default_value = "results/hunt")]
     out: PathBuf,
     /// Runs at the same time [default: one for each processor].
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = parse_at_least_one)]
     jobs: Option<NonZeroUsize>,
 }
 

@@ -10,8 +10,9 @@ use clap::Args;
 use rand_pcg::rand_core::Rng;
 
 use crate::backend::Outcome;
-use crate::batch::{at_least_one, Journal, Shard};
+use crate::batch::{Journal, Shard};
 use crate::entropy::generator;
+use crate::units::parse_at_least_one;
 
 /// The streams of the generator that draw the islands' seeds are this and their number.
 const STREAMS: u64 = 1 << 34;
@@ -22,7 +23,7 @@ const STREAMS: u64 = 1 << 34;
 pub(super) struct Islands {
     /// Searches with seeds of their own, each of as many tries; the best of all count.
     /// Runs that shards have left in the folder are not made again.
-    #[arg(long, default_value = "1", value_name = "N", value_parser = at_least_one)]
+    #[arg(long, default_value = "1", value_name = "N", value_parser = parse_at_least_one)]
     islands: NonZeroUsize,
     /// Only the runs of one of N islands, into island-I.jsonl for the same command with
     /// `--islands N`: `3/10`, or `env/10` where Slurm or Kubernetes number the jobs.

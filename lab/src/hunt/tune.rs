@@ -16,9 +16,10 @@ use super::islands::Islands;
 use super::score::median;
 use super::search::search;
 use super::vary::Vary;
-use crate::batch::{at_least_one, interrupted, Progress};
+use crate::batch::{interrupted, Progress};
 use crate::plan::Plan;
 use crate::results::{metric, Results, Sense};
+use crate::units::parse_at_least_one;
 
 /// Search a controller's options for those with which it does best over some plans.
 ///
@@ -38,7 +39,7 @@ pub struct Tune {
     #[arg(long, value_name = "METRIC", default_values = ["goodput_mbps", "queue_p95_ms"])]
     metric: Vec<String>,
     /// Sets of options to try on an island.
-    #[arg(long, default_value = "60", value_name = "N", value_parser = at_least_one)]
+    #[arg(long, default_value = "60", value_name = "N", value_parser = parse_at_least_one)]
     tries: NonZeroUsize,
     /// Seed of all random choices.
     #[arg(long, default_value_t = 1)]
@@ -49,7 +50,7 @@ pub struct Tune {
     #[arg(long, short, value_name = "FOLDER", default_value = "results/tune")]
     out: PathBuf,
     /// Runs at the same time [default: one for each processor].
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = parse_at_least_one)]
     jobs: Option<NonZeroUsize>,
 }
 

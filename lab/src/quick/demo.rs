@@ -9,8 +9,9 @@ use clap::Args;
 
 use super::command::typed;
 use crate::backend::Backend;
-use crate::batch::{at_least_one, Agenda, Manner};
+use crate::batch::{Agenda, Manner};
 use crate::plan::Plan;
+use crate::units::parse_at_least_one;
 
 /// The plan, which this program has within.
 const PLAN: &str = include_str!("../../plans/demo.toml");
@@ -26,7 +27,7 @@ pub struct Demo {
     #[arg(long, value_enum, default_value_t)]
     backend: Backend,
     /// Number of seeds.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = parse_at_least_one)]
     seeds: NonZeroUsize,
     /// The folder of the results and of the journal of finished runs.
     #[arg(long, short, value_name = "FOLDER", default_value = "results/demo")]

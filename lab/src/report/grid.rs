@@ -2,7 +2,7 @@
 
 use maud::{html, Markup};
 
-use super::page::controller;
+use super::swatch::controller;
 use crate::plot::palette::Palette;
 use crate::results::Order;
 

@@ -24,6 +24,7 @@ mod scenes;
 mod section;
 mod series;
 mod sight;
+mod swatch;
 mod tables;
 pub(crate) mod words;
 

@@ -5,7 +5,7 @@ use maud::{html, Markup, PreEscaped, DOCTYPE};
 use super::printed_tables::Overview;
 use super::section::Section;
 use super::{tables, words};
-use crate::plot::palette::{dark_css, hex, Ink, Palette};
+use crate::plot::palette::{dark_css, Palette};
 use crate::plot::{svg, Figure};
 use crate::results::{Manifest, PlanFile, Verdict};
 
@@ -92,12 +92,6 @@ fn outcome(manifest: &Manifest) -> Markup {
             span.muted { span class=(class) { (held) " of " (words::count(all, "expectation")) } " held" }
         }
     }
-}
-
-/// A controller's name with its colour.
-pub(super) fn controller(name: &str, ink: Ink) -> Markup {
-    let style = format!("--light:{};--dark:{}", hex(ink.light), hex(ink.dark));
-    html! { span.swatch style=(style) {} (name) }
 }
 
 impl Frame {

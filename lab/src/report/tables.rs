@@ -2,8 +2,8 @@
 
 use maud::{html, Markup};
 
-use super::page::controller;
 use super::section::{Section, Shown};
+use super::swatch::controller;
 use super::words;
 use crate::plot::palette::Palette;
 use crate::results::{metric as known, order, Line, Order, Sense, Summary};

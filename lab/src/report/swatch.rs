@@ -1,0 +1,11 @@
+//! A controller in HTML.
+
+use maud::{html, Markup};
+
+use crate::plot::palette::{hex, Ink};
+
+/// A controller's name with its colour.
+pub(super) fn controller(name: &str, ink: Ink) -> Markup {
+    let style = format!("--light:{};--dark:{}", hex(ink.light), hex(ink.dark));
+    html! { span.swatch style=(style) {} (name) }
+}
