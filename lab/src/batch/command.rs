@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 
-use super::agenda::{Agenda, Overrides};
 use super::journal::{line, Entry, Journal};
 use super::manner::finish;
 use super::publish::publish;
+use super::run_set::{Overrides, RunSet};
 use super::shard::Shard;
-use super::work::Crew;
+use super::work::Executor;
 use super::{merge, Manner};
 use crate::backend::Backend;
 use crate::results::write_whole;
@@ -41,8 +41,8 @@ impl Plans {
         }
     }
 
-    fn agenda(&self) -> Result<Agenda> {
-        Agenda::read(&self.plans, self.overrides())
+    fn run_set(&self) -> Result<RunSet> {
+        RunSet::read(&self.plans, self.overrides())
     }
 }
 
@@ -60,8 +60,8 @@ impl Check {
     ///
     /// What is wrong with a plan.
     pub fn execute(&self) -> Result<()> {
-        let agenda = self.plans.agenda()?;
-        for planned in &agenda.plans {
+        let run_set = self.plans.run_set()?;
+        for planned in &run_set.plans {
             let plan = &planned.plan;
             writeln!(
                 io::stdout(),
@@ -73,8 +73,8 @@ impl Check {
                 plan.backend
             )?;
         }
-        let wanted: usize = agenda.plans.iter().map(|planned| planned.plan.len()).sum();
-        let runs = agenda.items.len();
+        let wanted: usize = run_set.plans.iter().map(|planned| planned.plan.len()).sum();
+        let runs = run_set.items.len();
         match wanted - runs {
             0 => writeln!(io::stdout(), "{runs} runs")?,
             shared => writeln!(
@@ -112,40 +112,40 @@ impl Run {
     ///
     /// What could not be run, that it was interrupted, or [`Unmet`](super::Unmet).
     pub fn execute(&self) -> Result<()> {
-        let agenda = self.plans.agenda()?;
+        let run_set = self.plans.run_set()?;
         if let Some(shard) = self.shard {
-            let crew = self.manner.crew(&self.out, true);
-            return self.run_shard(agenda.shard(shard), &crew, shard);
+            let executor = self.manner.executor(&self.out, true);
+            return self.run_shard(run_set.shard(shard), &executor, shard);
         }
         let overrides = self.plans.overrides();
-        self.manner.perform_in(&agenda, overrides, &self.out, true)
+        self.manner.perform_in(&run_set, overrides, &self.out, true)
     }
 
     /// The shard's file has exactly the shard's runs, in the order of their
     /// keys, and is there when they are.
-    fn run_shard(&self, agenda: Agenda, crew: &Crew, shard: Shard) -> Result<()> {
+    fn run_shard(&self, run_set: RunSet, executor: &Executor, shard: Shard) -> Result<()> {
         let whole = merge::file(&self.out, shard);
         let partial = merge::partial(&self.out, shard);
         if whole.is_file() && !partial.is_file() {
             fs::rename(&whole, &partial)?;
         }
         let mut journal = Journal::open(&partial)?;
-        crew.work(&agenda.items, &mut journal)?;
-        write_journal(&whole, &agenda, &journal)?;
+        executor.work(&run_set.items, &mut journal)?;
+        write_journal(&whole, &run_set, &journal)?;
         fs::remove_file(&partial)?;
         writeln!(
             io::stdout(),
             "{} runs: {}",
-            agenda.items.len(),
+            run_set.items.len(),
             whole.display()
         )?;
         Ok(())
     }
 }
 
-fn write_journal(path: &Path, agenda: &Agenda, journal: &Journal) -> Result<()> {
+fn write_journal(path: &Path, run_set: &RunSet, journal: &Journal) -> Result<()> {
     write_whole(path, |out| {
-        for key in agenda.items.keys() {
+        for key in run_set.items.keys() {
             let entry = Entry {
                 key: key.clone(),
                 again: false,
@@ -176,9 +176,9 @@ impl Merge {
     ///
     /// A shard or a run that is missing, or there twice; or [`Unmet`](super::Unmet).
     pub fn execute(&self) -> Result<()> {
-        let agenda = self.plans.agenda()?;
-        let finished = merge::join(&self.out, &agenda)?;
-        let results = publish(&agenda, self.plans.overrides(), &finished, &self.out)?;
+        let run_set = self.plans.run_set()?;
+        let finished = merge::join(&self.out, &run_set)?;
+        let results = publish(&run_set, self.plans.overrides(), &finished, &self.out)?;
         finish(&results, Some(&self.out))
     }
 }

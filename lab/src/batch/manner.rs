@@ -9,12 +9,12 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use super::agenda::{Agenda, Overrides};
+use super::artifacts::Artifacts;
 use super::journal::Journal;
-use super::keep::Shelf;
 use super::publish::publish;
+use super::run_set::{Overrides, RunSet};
 use super::show;
-use super::work::Crew;
+use super::work::Executor;
 use crate::netem::Means;
 use crate::results::Results;
 use crate::units::parse_at_least_one;
@@ -39,12 +39,12 @@ impl Manner {
     /// # Errors
     ///
     /// What could not be run, that it was interrupted, or [`Unmet`].
-    pub(crate) fn perform(&self, agenda: &Agenda, out: Option<&Path>) -> Result<()> {
+    pub(crate) fn perform(&self, run_set: &RunSet, out: Option<&Path>) -> Result<()> {
         match out {
-            Some(out) => self.perform_in(agenda, Overrides::default(), out, true),
+            Some(out) => self.perform_in(run_set, Overrides::default(), out, true),
             None => {
                 let out = tempfile::tempdir().context("cannot make a folder for the runs")?;
-                self.perform_in(agenda, Overrides::default(), out.path(), false)
+                self.perform_in(run_set, Overrides::default(), out.path(), false)
             }
         }
     }
@@ -52,27 +52,28 @@ impl Manner {
     /// The same in a folder, which is `kept` or goes.
     pub(super) fn perform_in(
         &self,
-        agenda: &Agenda,
+        run_set: &RunSet,
         overrides: Overrides,
         out: &Path,
         kept: bool,
     ) -> Result<()> {
         let mut journal = Journal::open(&out.join("journal.jsonl"))?;
-        self.crew(out, kept).work(&agenda.items, &mut journal)?;
-        let results = publish(agenda, overrides, journal.finished(), out)?;
+        self.executor(out, kept)
+            .work(&run_set.items, &mut journal)?;
+        let results = publish(run_set, overrides, journal.finished(), out)?;
         if self.json {
-            show::json(agenda, journal.finished())?;
+            show::json(run_set, journal.finished())?;
             return judged(&results);
         }
         finish(&results, kept.then_some(out))
     }
 
     /// Who makes the runs, and keeps what is wanted of them in `out`.
-    pub(super) fn crew(&self, out: &Path, kept: bool) -> Crew {
-        Crew {
+    pub(super) fn executor(&self, out: &Path, kept: bool) -> Executor {
+        Executor {
             jobs: self.jobs.map(NonZeroUsize::get),
             means: self.means.clone(),
-            shelf: Shelf::new(out),
+            artifacts: Artifacts::new(out),
             rest: match kept {
                 true => "the same command goes on from there",
                 false => "a command with --out FOLDER goes on where it was",

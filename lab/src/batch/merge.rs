@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure, Context, Result};
 
-use super::agenda::Agenda;
 use super::journal;
+use super::run_set::RunSet;
 use super::shard::Shard;
 use crate::backend::Outcome;
 
@@ -21,13 +21,13 @@ pub(super) fn partial(folder: &Path, shard: Shard) -> PathBuf {
     folder.join(format!("{shard}.partial.jsonl"))
 }
 
-/// All runs of the agenda out of the shards in `folder`.
+/// All runs of the set out of the shards in `folder`.
 ///
 /// # Errors
 ///
 /// A shard that is missing or from another set of shards, a run that two
 /// shards have, that none has, or that is not of these plans.
-pub(super) fn join(folder: &Path, agenda: &Agenda) -> Result<BTreeMap<String, Outcome>> {
+pub(super) fn join(folder: &Path, run_set: &RunSet) -> Result<BTreeMap<String, Outcome>> {
     let of = count(folder)?;
     let mut joined = BTreeMap::<String, Outcome>::new();
     let mut from = BTreeMap::<String, Shard>::new();
@@ -44,7 +44,7 @@ pub(super) fn join(folder: &Path, agenda: &Agenda) -> Result<BTreeMap<String, Ou
         }
         for (key, outcome) in journal::read(&path)? {
             ensure!(
-                agenda.items.contains_key(&key),
+                run_set.items.contains_key(&key),
                 "{} has the run {key}, which is not of these plans: the shards were made from \
                  other plans, with other options or by another version",
                 path.display()
@@ -55,13 +55,13 @@ pub(super) fn join(folder: &Path, agenda: &Agenda) -> Result<BTreeMap<String, Ou
             joined.insert(key, outcome);
         }
     }
-    let missing = agenda.items.keys().find(|key| !joined.contains_key(*key));
+    let missing = run_set.items.keys().find(|key| !joined.contains_key(*key));
     if let Some(key) = missing {
-        let count = agenda.items.len() - joined.len();
+        let count = run_set.items.len() - joined.len();
         bail!(
             "no shard has the run {key}; {count} of {} runs are missing: shards and merge take \
              the same plans, --seeds and --backend",
-            agenda.items.len()
+            run_set.items.len()
         );
     }
     Ok(joined)

@@ -2,32 +2,32 @@
 //!
 //! ```text
 //!   Plan ──┐                    ┌─ journal.jsonl ─────────┐
-//!          ├─ Agenda ── work ───┤                         ├── publish ── NAME.csv ...
+//!          ├─ RunSet ── work ───┤                         ├── publish ── NAME.csv ...
 //!   Plan ──┘   shard I of N     └─ shard-I-of-N.jsonl ────┘
 //!                                         merge
 //! ```
 //!
-//! The agenda has each run once, by its key, however many plans want it. A
+//! The set has each run once, by its key, however many plans want it. A
 //! finished run is a line of a journal at once. Results are made of the
 //! journal when all runs are there, and only then.
 
-mod agenda;
+mod artifacts;
 mod command;
 mod journal;
-mod keep;
 mod manner;
 mod merge;
 mod publish;
+mod run_set;
 mod series;
 mod shard;
 mod show;
 mod work;
 
-pub(crate) use agenda::Agenda;
 pub use command::{Check, Merge, Run};
 pub use journal::{Entry, Journal};
 pub(crate) use manner::Manner;
 pub use manner::Unmet;
 pub(crate) use publish::results;
+pub(crate) use run_set::RunSet;
 pub use shard::Shard;
 pub(crate) use work::{interrupted, Progress};

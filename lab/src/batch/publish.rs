@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::agenda::{Agenda, Overrides, Planned};
+use super::run_set::{Overrides, Planned, RunSet};
 use crate::backend::{FlowOutcome, Outcome};
 use crate::plan::{Plan, Point};
 use crate::results::{write_csv, write_parquet, write_whole, Manifest, Results, Row, METRICS};
@@ -17,13 +17,13 @@ use crate::results::{write_csv, write_parquet, write_whole, Manifest, Results, R
 ///
 /// A run that is not there, or a file that cannot be written.
 pub(super) fn publish(
-    agenda: &Agenda,
+    run_set: &RunSet,
     overrides: Overrides,
     finished: &BTreeMap<String, Outcome>,
     folder: &Path,
 ) -> Result<Vec<Results>> {
-    let plans = agenda.plans.iter().map(|planned| {
-        let results = results(agenda, planned, overrides, finished)?;
+    let plans = run_set.plans.iter().map(|planned| {
+        let results = results(run_set, planned, overrides, finished)?;
         write(&results, folder)?;
         Ok(results)
     });
@@ -36,18 +36,18 @@ pub(super) fn publish(
 ///
 /// A run that is not there.
 pub(crate) fn results(
-    agenda: &Agenda,
+    run_set: &RunSet,
     planned: &Planned,
     overrides: Overrides,
     finished: &BTreeMap<String, Outcome>,
 ) -> Result<Results> {
     let plan = &planned.plan;
     let (plan_hash, backend) = (plan.hash()?, plan.backend.to_string());
-    let versions = agenda.versions.to_string();
+    let versions = run_set.versions.to_string();
     let mut rows = Vec::new();
     for (number, point) in plan.points.iter().enumerate() {
         for seed in &plan.seeds {
-            let run = plan.run(point, *seed, &agenda.versions)?;
+            let run = plan.run(point, *seed, &run_set.versions)?;
             let outcome = finished.get(&run.key).context("a run is missing")?;
             for (flow, measured) in outcome.flows.iter().enumerate() {
                 rows.push(Row {
@@ -70,7 +70,7 @@ pub(crate) fn results(
         plan_hash,
         files: plan.files.clone(),
         backend,
-        versions: agenda.versions.clone(),
+        versions: run_set.versions.clone(),
         command: command(planned, overrides),
         seeds: plan.seeds.clone(),
         metrics: plan.metrics.clone(),

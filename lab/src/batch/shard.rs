@@ -1,4 +1,4 @@
-//! Parts of an agenda, for as many machines.
+//! Parts of a set of runs, for as many machines.
 
 use std::env;
 use std::fmt;
@@ -93,7 +93,7 @@ mod tests {
     fn a_shard_is_one_of_so_many() {
         assert_eq!("3/10".parse(), Ok(Shard { index: 3, of: 10 }));
         for text in ["0/3", "4/3", "1/0"] {
-            assert!(text.parse::<Shard>().unwrap_err().contains("from 1"));
+            assert!(text.parse::<Shard>().unwrap_err().contains("expected 1 to"));
         }
         for text in ["3", "a/3", "3/", "-1/3"] {
             let error = text.parse::<Shard>().unwrap_err();

@@ -7,7 +7,7 @@ use anyhow::Result;
 use comfy_table::{presets, CellAlignment, Table as Text};
 use serde::Serialize;
 
-use super::agenda::Agenda;
+use super::run_set::RunSet;
 use crate::backend::{FlowOutcome, Outcome};
 use crate::report::words;
 use crate::results::{metric, Line, Results, Summary, Table, Verdict};
@@ -71,15 +71,15 @@ struct Run<'a> {
 }
 
 /// Prints every run with its scenario: plan by plan, point by point, seed by seed.
-pub(super) fn json(agenda: &Agenda, finished: &BTreeMap<String, Outcome>) -> Result<()> {
+pub(super) fn json(run_set: &RunSet, finished: &BTreeMap<String, Outcome>) -> Result<()> {
     let mut runs = Vec::new();
-    for plan in agenda.plans.iter().map(|planned| &planned.plan) {
+    for plan in run_set.plans.iter().map(|planned| &planned.plan) {
         for (point, seed) in plan
             .points
             .iter()
             .flat_map(|point| plan.seeds.iter().map(move |seed| (point, *seed)))
         {
-            let run = plan.run(point, seed, &agenda.versions)?;
+            let run = plan.run(point, seed, &run_set.versions)?;
             runs.push(Run {
                 plan: &plan.name,
                 flows: &finished[&run.key].flows,

@@ -1,4 +1,4 @@
-//! Executes the runs of an agenda.
+//! Executes the runs of a set.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,26 +12,26 @@ use rayon::prelude::*;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::agenda::Item;
+use super::artifacts::Artifacts;
 use super::journal::Journal;
-use super::keep::Shelf;
+use super::run_set::Item;
 use crate::backend::Backend;
 use crate::netem::Means;
 use crate::scenario::Scenario;
 
 /// Parameters of the workers.
-pub(super) struct Crew {
+pub(super) struct Executor {
     /// Runs at the same time; `None` is as many as are good for the backend.
     pub(super) jobs: Option<usize>,
     /// What netem takes.
     pub(super) means: Means,
     /// Destination of the runs' artifacts.
-    pub(super) shelf: Shelf,
+    pub(super) artifacts: Artifacts,
     /// What to do when it was interrupted.
     pub(super) rest: &'static str,
 }
 
-impl Crew {
+impl Executor {
     /// Makes all runs that the journal does not have.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Crew {
     /// journal has what was finished.
     pub(super) fn work(&self, items: &BTreeMap<String, Item>, journal: &mut Journal) -> Result<()> {
         let missing = |(key, item): &(&String, &Item)| {
-            !journal.finished().contains_key(*key) || !self.shelf.has(key, item.wanted)
+            !journal.finished().contains_key(*key) || !self.artifacts.has(key, item.wanted)
         };
         let todo: Vec<(&String, &Item)> = items.iter().filter(missing).collect();
         let done = items.len() - todo.len();
@@ -88,7 +88,7 @@ impl Crew {
             if stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            match self.shelf.run(runner.as_ref(), key, item, stop) {
+            match self.artifacts.run(runner.as_ref(), key, item, stop) {
                 Ok(outcome) => {
                     let record = outcome.record.as_ref();
                     if let Some(doubt) = record.and_then(|record| record.doubt.as_ref()) {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::islands::Islands;
 use crate::backend::{Backend, Outcome, Runner};
-use crate::batch::{self, Agenda, Journal};
+use crate::batch::{self, Journal, RunSet};
 use crate::plan::Plan;
 use crate::results::Results;
 
@@ -70,12 +70,12 @@ impl Bench {
             plan.backend
         );
         let file = PathBuf::from(format!("{}.toml", plan.name));
-        let agenda = Agenda::of(plan, &file)?;
+        let run_set = RunSet::of(plan, &file)?;
         let missing: Vec<_> = {
             let journal = self.journal();
             let missing = |key: &&String| self.outcome(&journal, key).is_none();
-            let keys = agenda.items.keys().filter(missing);
-            keys.map(|key| (key, &agenda.items[key])).collect()
+            let keys = run_set.items.keys().filter(missing);
+            keys.map(|key| (key, &run_set.items[key])).collect()
         };
         missing.into_par_iter().try_for_each(|(key, item)| {
             if self.is_stopped() {
@@ -87,9 +87,9 @@ impl Bench {
         let finished: BTreeMap<String, Outcome> = {
             let journal = self.journal();
             let outcome = |key: &String| Some((key.clone(), self.outcome(&journal, key)?.clone()));
-            agenda.items.keys().filter_map(outcome).collect()
+            run_set.items.keys().filter_map(outcome).collect()
         };
-        batch::results(&agenda, &agenda.plans[0], Default::default(), &finished)
+        batch::results(&run_set, &run_set.plans[0], Default::default(), &finished)
     }
 
     /// Outcome of a run, if it is made.

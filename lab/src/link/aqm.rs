@@ -96,7 +96,7 @@ impl Aqm {
                 };
                 ensure!(
                     in_order,
-                    "red with min={},max={}; min is the smaller, and both are bytes, both bdp \
+                    "red: not in order (got min={}, max={}); expected a smaller min, both in bytes, bdp \
                      or both times",
                     format_queue(red.min),
                     format_queue(red.max)
@@ -263,7 +263,7 @@ mod tests {
             assert!(error.contains(says), "{error}");
         }
         for (text, says) in [
-            ("codel:target=1s", "shorter"),
+            ("codel:target=1s", "less than the interval"),
             ("red:min=15kB,max=5kB", "smaller"),
             ("red:min=15kB,max=1bdp", "both"),
             ("red:weight=0", "at most 1"),

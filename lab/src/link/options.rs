@@ -222,10 +222,10 @@ mod tests {
         assert_eq!(cell.down.lte.unwrap().coherence, Duration::from_millis(100));
         assert_eq!(cell.up.rate, None);
         for (words, says) in [
-            ("--lte mean=3mbit --rate 1mbit", "one of them"),
+            ("--lte mean=3mbit --rate 1mbit", "bottleneck: several rates"),
             (
                 "--burst to_bad=1%,to_good=25% --loss 1%",
-                "both loss and burst",
+                "burst: two models of loss",
             ),
             ("--lte mean=3mbit,mean=4mbit", "`mean` stands twice"),
             ("--step 20s", "such as 20s=2mbit"),

@@ -297,8 +297,11 @@ mod tests {
                 "starts over",
             ),
             (|it| it.repeat = Some(Duration::ZERO), "a repeat of 0"),
-            (|it| it.steps[0].loss = None, "changes nothing"),
-            (|it| it.steps[0].loss = Some(2.0), "a loss of 2"),
+            (|it| it.steps[0].loss = None, "nothing changes"),
+            (
+                |it| it.steps[0].loss = Some(2.0),
+                "loss: out of range (got 2)",
+            ),
             (|it| it.steps[0].rate = Some(0), "outages"),
             (
                 |it| {

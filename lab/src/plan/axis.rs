@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::fault::{Fault, Place};
+use super::diagnostic::{Diagnostic, Position};
 use super::number::{range, Spacing};
 use super::path::Path;
 use super::tree::{Entry, Node, Table, Value};
@@ -11,7 +11,7 @@ use super::tree::{Entry, Node, Table, Value};
 /// a value for each.
 pub(super) struct Axis {
     pub(super) name: String,
-    pub(super) fields: Vec<(Path, Place)>,
+    pub(super) fields: Vec<(Path, Position)>,
     pub(super) stops: Vec<Stop>,
 }
 
@@ -34,7 +34,7 @@ const REFERENCES: &str = "references";
 pub(crate) const MOST: usize = 1_000_000;
 
 /// Reads `[sweep]`.
-pub(super) fn axes(sweep: &Table) -> Result<Vec<Axis>, Fault> {
+pub(super) fn axes(sweep: &Table) -> Result<Vec<Axis>, Diagnostic> {
     let axis =
         |entry: &Entry| axis(entry).map_err(|fault| fault.within(&entry.key).within("sweep"));
     sweep.entries.iter().map(axis).collect()
@@ -50,10 +50,10 @@ const TAKEN: [(&str, &str); 2] = [
     ("case", "rows with names of their own are [[case]]"),
 ];
 
-fn axis(entry: &Entry) -> Result<Axis, Fault> {
+fn axis(entry: &Entry) -> Result<Axis, Diagnostic> {
     if let Some((name, instead)) = TAKEN.iter().find(|(name, _)| *name == entry.key) {
         let message = format!("an axis cannot be called `{name}`: {instead}");
-        return Err(Fault::at(entry.key_place, message));
+        return Err(Diagnostic::at(entry.key_place, message));
     }
     let axis = match &entry.node.value {
         Value::Table(fields) if fields.get("from").is_none() => together(entry, fields)?,
@@ -78,30 +78,33 @@ fn axis(entry: &Entry) -> Result<Axis, Fault> {
                 .values
                 .first()
                 .map_or(entry.node.place, |value| value.place);
-            return Err(Fault::at(place, format!("`{}` stands twice", stop.label)));
+            return Err(Diagnostic::at(
+                place,
+                format!("`{}` stands twice", stop.label),
+            ));
         }
     }
     Ok(axis)
 }
 
 /// Several fields that change together.
-fn together(entry: &Entry, table: &Table) -> Result<Axis, Fault> {
+fn together(entry: &Entry, table: &Table) -> Result<Axis, Diagnostic> {
     let (mut fields, mut columns) = (Vec::new(), Vec::<Vec<Node>>::new());
     let (mut names, mut references) = (None, None);
     for field in &table.entries {
-        let within = |fault: Fault| fault.within(&field.key);
+        let within = |fault: Diagnostic| fault.within(&field.key);
         match field.key.as_str() {
             NAME => {
                 let texts = field.node.list().map_err(within)?.iter();
                 let texts = texts.map(|name| Ok(name.text()?.to_owned()));
-                let texts = texts.collect::<Result<Vec<String>, Fault>>();
+                let texts = texts.collect::<Result<Vec<String>, Diagnostic>>();
                 names = Some((&field.node, texts.map_err(within)?));
             }
             REFERENCES => {
                 let factors = field.node.list().map_err(within)?.iter();
                 let factors = factors
                     .map(Node::number)
-                    .collect::<Result<Vec<f64>, Fault>>();
+                    .collect::<Result<Vec<f64>, Diagnostic>>();
                 references = Some((&field.node, factors.map_err(within)?));
             }
             _ => {
@@ -112,7 +115,7 @@ fn together(entry: &Entry, table: &Table) -> Result<Axis, Fault> {
                         column.len(),
                         first.len()
                     );
-                    return Err(within(Fault::at(field.node.place, message)));
+                    return Err(within(Diagnostic::at(field.node.place, message)));
                 }
                 fields.push((Path::new(&field.key, field.key_place)?, field.key_place));
                 columns.push(column);
@@ -122,15 +125,15 @@ fn together(entry: &Entry, table: &Table) -> Result<Axis, Fault> {
     let Some(count) = columns.first().map(Vec::len) else {
         let message = "no field to sweep over; expected the path of one or more, such as \
                        \"link.rate\" = [\"2mbit\", \"4mbit\"]";
-        return Err(Fault::at(entry.key_place, message));
+        return Err(Diagnostic::at(entry.key_place, message));
     };
     if let Some((node, names)) = names.as_ref().filter(|(_, names)| names.len() != count) {
         let message = format!("{} names for {count} values", names.len());
-        return Err(Fault::at(node.place, message).within(NAME));
+        return Err(Diagnostic::at(node.place, message).within(NAME));
     }
     if let Some((node, factors)) = references.as_ref().filter(|(_, it)| it.len() != count) {
         let message = format!("{} factors for {count} values", factors.len());
-        return Err(Fault::at(node.place, message).within(REFERENCES));
+        return Err(Diagnostic::at(node.place, message).within(REFERENCES));
     }
     let stop = |number: usize| {
         let values: Vec<Node> = columns
@@ -154,7 +157,7 @@ fn together(entry: &Entry, table: &Table) -> Result<Axis, Fault> {
 }
 
 /// A list, or a range: `{ from = "0%", to = "2%", steps = 5 }`.
-fn values(node: &Node) -> Result<Vec<Node>, Fault> {
+fn values(node: &Node) -> Result<Vec<Node>, Diagnostic> {
     let values =
         match &node.value {
             Value::List(items) => items.clone(),
@@ -164,7 +167,7 @@ fn values(node: &Node) -> Result<Vec<Node>, Fault> {
             )),
         };
     if values.is_empty() {
-        return Err(Fault::at(
+        return Err(Diagnostic::at(
             node.place,
             "a sweep over nothing; a list has at least one value",
         ));
@@ -173,7 +176,7 @@ fn values(node: &Node) -> Result<Vec<Node>, Fault> {
 }
 
 /// Returns the spacing of a range's values.
-pub(super) fn spacing(range: &Table) -> Result<Spacing, Fault> {
+pub(super) fn spacing(range: &Table) -> Result<Spacing, Diagnostic> {
     let Some(node) = range.get("spacing") else {
         return Ok(Spacing::Linear);
     };
@@ -184,7 +187,7 @@ pub(super) fn spacing(range: &Table) -> Result<Spacing, Fault> {
     }
 }
 
-fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Fault> {
+fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Diagnostic> {
     const KEYS: [&str; 4] = ["from", "to", "steps", "spacing"];
     if let Some(entry) = table
         .entries
@@ -196,10 +199,10 @@ fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Fault> {
             entry.key,
             KEYS.join(", ")
         );
-        return Err(Fault::at(entry.key_place, message));
+        return Err(Diagnostic::at(entry.key_place, message));
     }
     let need = |key: &str| {
-        let missing = || Fault::at(node.place, format!("a range without `{key}`"));
+        let missing = || Diagnostic::at(node.place, format!("a range without `{key}`"));
         table.get(key).ok_or_else(missing)
     };
     let steps = need("steps")?;

@@ -1,35 +1,35 @@
 //! Cases: rows of a plan that are written out, with what others measured.
 
-use super::fault::{Fault, Place};
+use super::diagnostic::{Diagnostic, Position};
 use super::path::Path;
 use super::tree::{Entry, Node, Value};
 
 /// A row of its own.
 pub(super) struct Case {
     pub(super) name: String,
-    pub(super) place: Place,
+    pub(super) place: Position,
     /// Settings of the case, before those of any sweep.
-    pub(super) settings: Vec<(Path, Place, Node)>,
+    pub(super) settings: Vec<(Path, Position, Node)>,
     /// Reference values that are copied into the results.
     pub(super) references: Vec<(String, f64)>,
 }
 
 /// Reads all `[[case]]`.
-pub(super) fn cases(node: &Node) -> Result<Vec<Case>, Fault> {
+pub(super) fn cases(node: &Node) -> Result<Vec<Case>, Diagnostic> {
     let mut cases = Vec::<Case>::new();
     for (number, node) in node.list()?.iter().enumerate() {
-        let within = |fault: Fault| fault.within(&number.to_string()).within("case");
+        let within = |fault: Diagnostic| fault.within(&number.to_string()).within("case");
         let case = case(node).map_err(within)?;
         if cases.iter().any(|other| other.name == case.name) {
             let message = format!("there is another case `{}`", case.name);
-            return Err(within(Fault::at(case.place, message)));
+            return Err(within(Diagnostic::at(case.place, message)));
         }
         cases.push(case);
     }
     Ok(cases)
 }
 
-fn case(node: &Node) -> Result<Case, Fault> {
+fn case(node: &Node) -> Result<Case, Diagnostic> {
     let (mut name, mut settings, mut references) = (None, Vec::new(), Vec::new());
     for entry in &node.table()?.entries {
         match entry.key.as_str() {
@@ -48,7 +48,7 @@ fn case(node: &Node) -> Result<Case, Fault> {
             _ => reference(entry, &entry.key, &mut references)?,
         }
     }
-    let missing = || Fault::at(node.place, "a case without `name`");
+    let missing = || Diagnostic::at(node.place, "a case without `name`");
     Ok(Case {
         name: name.ok_or_else(missing)?,
         place: node.place,
@@ -58,7 +58,7 @@ fn case(node: &Node) -> Result<Case, Fault> {
 }
 
 /// A number under its name, or a table of such.
-fn reference(entry: &Entry, name: &str, found: &mut Vec<(String, f64)>) -> Result<(), Fault> {
+fn reference(entry: &Entry, name: &str, found: &mut Vec<(String, f64)>) -> Result<(), Diagnostic> {
     match &entry.node.value {
         Value::Table(table) => table
             .entries

@@ -5,13 +5,13 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
-use super::fault::Fault;
+use super::diagnostic::Diagnostic;
 use super::tree::{Entry, Node, Value};
 
 impl<'de> Deserializer<'de> for &'de Node {
-    type Error = Fault;
+    type Error = Diagnostic;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Diagnostic> {
         let value = match &self.value {
             Value::Text(text) => visitor.visit_str(text),
             Value::Integer(number) => visitor.visit_i64(*number),
@@ -23,10 +23,10 @@ impl<'de> Deserializer<'de> for &'de Node {
                 value: None,
             }),
         };
-        value.map_err(|fault: Fault| fault.or_at(self.place))
+        value.map_err(|fault: Diagnostic| fault.or_at(self.place))
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Diagnostic> {
         visitor.visit_some(self)
     }
 
@@ -34,7 +34,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         self,
         _name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, Diagnostic> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -44,10 +44,10 @@ impl<'de> Deserializer<'de> for &'de Node {
         _name: &'static str,
         _variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Fault> {
+    ) -> Result<V::Value, Diagnostic> {
         let value = match &self.value {
             Value::Text(text) => {
-                let text: StrDeserializer<Fault> = text.as_str().into_deserializer();
+                let text: StrDeserializer<Diagnostic> = text.as_str().into_deserializer();
                 visitor.visit_enum(text)
             }
             Value::Table(table) => visitor.visit_enum(MapAccessDeserializer::new(Entries {
@@ -56,7 +56,7 @@ impl<'de> Deserializer<'de> for &'de Node {
             })),
             _ => Err(self.unexpected("a text in quotes")),
         };
-        value.map_err(|fault: Fault| fault.or_at(self.place))
+        value.map_err(|fault: Diagnostic| fault.or_at(self.place))
     }
 
     forward_to_deserialize_any! {
@@ -72,19 +72,19 @@ struct Items<'de> {
 }
 
 impl<'de> SeqAccess<'de> for Items<'de> {
-    type Error = Fault;
+    type Error = Diagnostic;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Fault> {
+    ) -> Result<Option<T::Value>, Diagnostic> {
         let Some(item) = self.items.get(self.next) else {
             return Ok(None);
         };
         let value = seed.deserialize(item);
         // What is made of a text that was read says nothing of its place.
-        let value =
-            value.map_err(|fault: Fault| fault.or_at(item.place).within(&self.next.to_string()))?;
+        let value = value
+            .map_err(|fault: Diagnostic| fault.or_at(item.place).within(&self.next.to_string()))?;
         self.next += 1;
         Ok(Some(value))
     }
@@ -97,25 +97,28 @@ struct Entries<'de> {
 }
 
 impl<'de> MapAccess<'de> for Entries<'de> {
-    type Error = Fault;
+    type Error = Diagnostic;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Fault> {
+    ) -> Result<Option<K::Value>, Diagnostic> {
         let Some((entry, rest)) = self.entries.split_first() else {
             return Ok(None);
         };
         self.entries = rest;
         self.value = Some(entry);
-        let key: StrDeserializer<Fault> = entry.key.as_str().into_deserializer();
+        let key: StrDeserializer<Diagnostic> = entry.key.as_str().into_deserializer();
         let key = seed.deserialize(key);
         Ok(Some(key.map_err(|fault| fault.or_at(entry.key_place))?))
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(
+        &mut self,
+        seed: V,
+    ) -> Result<V::Value, Diagnostic> {
         let entry = self.value.take().expect("a key comes before its value");
         let value = seed.deserialize(&entry.node);
-        value.map_err(|fault: Fault| fault.or_at(entry.node.place).within(&entry.key))
+        value.map_err(|fault: Diagnostic| fault.or_at(entry.node.place).within(&entry.key))
     }
 }

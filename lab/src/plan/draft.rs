@@ -6,9 +6,9 @@ use serde::Deserialize;
 
 use super::axis::{axes, Axis};
 use super::case::{cases, Case};
+use super::diagnostic::{Diagnostic, Position};
 use super::exception::exceptions;
 use super::expect::{expectations, metric_name, Names};
-use super::fault::{Fault, Place};
 use super::path::Path;
 use super::printed::printed;
 use super::read::SCENARIO;
@@ -41,12 +41,12 @@ pub(super) struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    pub(super) fn read(root: &'a Table, folders: Vec<PathBuf>) -> Result<Self, Fault> {
-        let within = |key: &'static str| move |fault: Fault| fault.within(key);
+    pub(super) fn read(root: &'a Table, folders: Vec<PathBuf>) -> Result<Self, Diagnostic> {
+        let within = |key: &'static str| move |fault: Diagnostic| fault.within(key);
         let entries = root.entries.iter();
         let part = |entry: &&Entry| SCENARIO.contains(&entry.key.as_str());
         let scenario = Node {
-            place: Place {
+            place: Position {
                 file: 0,
                 start: 0,
                 end: 0,
@@ -73,7 +73,7 @@ impl<'a> Draft<'a> {
         })
     }
 
-    pub(super) fn plan(self) -> Result<Plan, Fault> {
+    pub(super) fn plan(self) -> Result<Plan, Diagnostic> {
         let points = self.points()?;
         let flows = self.flows();
         let subject = self.subject(&points)?;
@@ -143,14 +143,14 @@ impl<'a> Draft<'a> {
         })
     }
 
-    fn field<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>, Fault> {
+    fn field<T: Deserialize<'a>>(&self, key: &str) -> Result<Option<T>, Diagnostic> {
         let node = self.root.get(key);
         let value = node.map(|node| T::deserialize(node).map_err(|fault| fault.within(key)));
         value.transpose()
     }
 
     /// The flow under test, which every point has.
-    fn subject(&self, points: &[Point]) -> Result<Option<u64>, Fault> {
+    fn subject(&self, points: &[Point]) -> Result<Option<u64>, Diagnostic> {
         let subject: Option<u64> = self.field("subject")?;
         let fewest = points.iter().map(|point| point.controllers.len()).min();
         match (self.root.get("subject"), subject.zip(fewest)) {
@@ -162,11 +162,11 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn metrics(&self) -> Result<Vec<String>, Fault> {
+    fn metrics(&self) -> Result<Vec<String>, Diagnostic> {
         let Some(node) = self.root.get("metrics") else {
             return Ok(METRICS.map(str::to_owned).to_vec());
         };
-        let names: Result<Vec<String>, Fault> = node
+        let names: Result<Vec<String>, Diagnostic> = node
             .list()
             .and_then(|items| items.iter().map(metric_name).collect());
         match names.map_err(|fault| fault.within("metrics"))? {

@@ -1,12 +1,12 @@
 //! Known deviations from a plan's expectations.
 
+use super::diagnostic::Diagnostic;
 use super::expect::Names;
-use super::fault::Fault;
 use super::tree::{Entry, Node, Value};
 use crate::results::Exception;
 
 /// Reads all `[[exception]]`.
-pub(super) fn exceptions(node: &Node, names: &Names) -> Result<Vec<Exception>, Fault> {
+pub(super) fn exceptions(node: &Node, names: &Names) -> Result<Vec<Exception>, Diagnostic> {
     let items = node.list()?.iter().enumerate();
     let read = |(number, node): (usize, &Node)| {
         let exception = exception(node, names);
@@ -15,11 +15,11 @@ pub(super) fn exceptions(node: &Node, names: &Names) -> Result<Vec<Exception>, F
     items.map(read).collect()
 }
 
-fn exception(node: &Node, names: &Names) -> Result<Exception, Fault> {
+fn exception(node: &Node, names: &Names) -> Result<Exception, Diagnostic> {
     let (mut controllers, mut labels) = (Vec::new(), Vec::new());
     let (mut than, mut because) = (Vec::new(), None);
     for entry in &node.table()?.entries {
-        let within = |fault: Fault| fault.within(&entry.key);
+        let within = |fault: Diagnostic| fault.within(&entry.key);
         match entry.key.as_str() {
             "of" => {
                 for entry in &entry.node.table().map_err(within)?.entries {
@@ -35,11 +35,12 @@ fn exception(node: &Node, names: &Names) -> Result<Exception, Fault> {
             key => {
                 let message =
                     format!("exception: no such key (got {key}); expected of, than, because");
-                return Err(Fault::at(entry.key_place, message));
+                return Err(Diagnostic::at(entry.key_place, message));
             }
         }
     }
-    let missing = |what| move || Fault::at(node.place, format!("an exception without `{what}`"));
+    let missing =
+        |what| move || Diagnostic::at(node.place, format!("an exception without `{what}`"));
     if controllers.is_empty() && labels.is_empty() {
         return Err(missing("of")());
     }
@@ -52,7 +53,7 @@ fn exception(node: &Node, names: &Names) -> Result<Exception, Fault> {
 }
 
 /// One label of an axis, or a list of some.
-fn some_of(entry: &Entry, axis: &str, names: &Names) -> Result<Vec<String>, Fault> {
+fn some_of(entry: &Entry, axis: &str, names: &Names) -> Result<Vec<String>, Diagnostic> {
     let label = |node: &Node| names.label(axis, entry.key_place, node);
     match &entry.node.value {
         Value::List(items) => items.iter().map(label).collect(),

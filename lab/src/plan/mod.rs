@@ -15,10 +15,10 @@
 mod axis;
 mod case;
 mod de;
+mod diagnostic;
 mod draft;
 mod exception;
 mod expect;
-mod fault;
 mod key;
 mod number;
 mod path;
@@ -48,8 +48,8 @@ use crate::backend::Backend;
 use crate::results::{Axis, Exception, Frames, PlanFile, Printed, Versions};
 use crate::scenario::Scenario;
 use crate::sim;
+use diagnostic::{Diagnostic, Sources};
 use draft::Draft;
-use fault::{Fault, Sources};
 use key::{canonical, hash, key};
 use read::Document;
 use tree::Table;
@@ -130,7 +130,7 @@ impl Plan {
         if let Some(space) = root.entries.iter().find(|entry| entry.key == "space") {
             let message = "a plan with a space has no runs of its own; expected \
                            `petra-lab hunt`, which searches it";
-            return Err(sources.explain(&Fault::at(space.key_place, message)));
+            return Err(sources.explain(&Diagnostic::at(space.key_place, message)));
         }
         Self::of(&root, sources, path)
     }

@@ -1,7 +1,7 @@
 //! Arithmetic on quantities as plans write them: the number changes, the unit
 //! stays.
 
-use super::fault::Fault;
+use super::diagnostic::Diagnostic;
 use super::tree::{Node, Value};
 
 /// A number and the text of its unit: `2mbit`, `0.5%`, or without a unit.
@@ -13,7 +13,7 @@ struct Quantity<'a> {
 }
 
 impl<'a> Quantity<'a> {
-    fn of(node: &'a Node) -> Result<Self, Fault> {
+    fn of(node: &'a Node) -> Result<Self, Diagnostic> {
         let Value::Text(text) = &node.value else {
             let number = node.number()?;
             return Ok(Quantity {
@@ -44,7 +44,7 @@ impl<'a> Quantity<'a> {
 }
 
 /// `node`, `factor` times as large. Of tables and lists, all that they have.
-pub(super) fn times(node: &Node, factor: f64) -> Result<Value, Fault> {
+pub(super) fn times(node: &Node, factor: f64) -> Result<Value, Diagnostic> {
     let quantity = Quantity::of(node)?;
     Ok(quantity.with(product(quantity.number, factor)))
 }
@@ -78,15 +78,15 @@ pub(super) struct Span {
 }
 
 impl Span {
-    pub(super) fn new(from: &Node, to: &Node, spacing: Spacing) -> Result<Self, Fault> {
+    pub(super) fn new(from: &Node, to: &Node, spacing: Spacing) -> Result<Self, Diagnostic> {
         let (first, last) = (Quantity::of(from)?, Quantity::of(to)?);
         if first.unit != last.unit || first.bare != last.bare {
             let message =
                 format!("from `{from}` to `{to}` is not understood; expected the same unit twice");
-            return Err(Fault::at(to.place, message));
+            return Err(Diagnostic::at(to.place, message));
         }
         if spacing == Spacing::Log && first.number * last.number <= 0.0 {
-            return Err(Fault::at(
+            return Err(Diagnostic::at(
                 from.place,
                 "a range spaced by ratios cannot begin or end at 0",
             ));
@@ -137,7 +137,7 @@ pub(super) fn range(
     to: &Node,
     steps: usize,
     spacing: Spacing,
-) -> Result<Vec<Value>, Fault> {
+) -> Result<Vec<Value>, Diagnostic> {
     let span = Span::new(from, to, spacing)?;
     let part = |step: usize| step as f64 / (steps - 1) as f64;
     let value = |step| span.value(rounded(span.at(part(step))));
@@ -146,11 +146,11 @@ pub(super) fn range(
 
 #[cfg(test)]
 mod tests {
-    use super::super::fault::Place;
+    use super::super::diagnostic::Position;
     use super::*;
 
     fn node(value: Value) -> Node {
-        let place = Place {
+        let place = Position {
             file: 0,
             start: 0,
             end: 0,

@@ -1,6 +1,6 @@
 //! The fields of a scenario by their path: `link.rate`, `flow.0.cc`.
 
-use super::fault::{Fault, Place};
+use super::diagnostic::{Diagnostic, Position};
 use super::number::times;
 use super::read::SCENARIO;
 use super::tree::{Entry, Node, Table, Value};
@@ -16,11 +16,11 @@ pub(super) struct Path(Vec<String>);
 
 impl Path {
     /// The steps between the points of `text`.
-    pub(super) fn new(text: &str, place: Place) -> Result<Self, Fault> {
+    pub(super) fn new(text: &str, place: Position) -> Result<Self, Diagnostic> {
         let steps: Vec<String> = text.split('.').map(str::to_owned).collect();
         if steps.iter().any(String::is_empty) {
             let message = format!("`{text}` is not understood; expected the path of a field, such as link.rate or flow.0.cc");
-            return Err(Fault::at(place, message));
+            return Err(Diagnostic::at(place, message));
         }
         if !SCENARIO.contains(&steps[0].as_str()) {
             let message = format!(
@@ -28,7 +28,7 @@ impl Path {
                 steps[0],
                 SCENARIO.join(", ")
             );
-            return Err(Fault::at(place, message));
+            return Err(Diagnostic::at(place, message));
         }
         Ok(Path(steps))
     }
@@ -55,7 +55,12 @@ impl Path {
 
     /// Puts `value` at the end of the path. Where the path meets a list, its
     /// next step is the number of an item, or else all items are meant.
-    pub(super) fn set(&self, root: &mut Node, key: Place, value: &Node) -> Result<(), Fault> {
+    pub(super) fn set(
+        &self,
+        root: &mut Node,
+        key: Position,
+        value: &Node,
+    ) -> Result<(), Diagnostic> {
         set(root, &self.0, key, value).map_err(|fault| fault.within(&self.text()))
     }
 
@@ -67,7 +72,7 @@ impl Path {
     }
 }
 
-fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<(), Fault> {
+fn set(node: &mut Node, steps: &[String], key: Position, value: &Node) -> Result<(), Diagnostic> {
     let Some((step, rest)) = steps.split_first() else {
         *node = match factor(value)? {
             Some(factor) => Node {
@@ -90,7 +95,7 @@ fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<()
                     let message = format!(
                         "list: no such number (got {number}); expected less than {count}, from 0"
                     );
-                    Fault::at(key, message)
+                    Diagnostic::at(key, message)
                 })?;
                 return set(item, rest, key, value);
             }
@@ -102,7 +107,12 @@ fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<()
         },
         Value::Table(table) => table,
         // A single link or flow may do without being a list.
-        _ => return Err(Fault::at(key, format!("`{node}` has no field `{step}`"))),
+        _ => {
+            return Err(Diagnostic::at(
+                key,
+                format!("`{node}` has no field `{step}`"),
+            ))
+        }
     };
     if table.get(step).is_none() && step == "0" {
         return set(node, rest, key, value);
@@ -114,7 +124,7 @@ fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<()
     if table.get(step).is_none() {
         if factor(value)?.is_some() {
             let message = format!("there is no `{step}` that could be multiplied");
-            return Err(Fault::at(value.place, message));
+            return Err(Diagnostic::at(value.place, message));
         }
         table.entries.push(Entry {
             key: step.clone(),
@@ -133,7 +143,7 @@ fn set(node: &mut Node, steps: &[String], key: Place, value: &Node) -> Result<()
 }
 
 /// A table without entries.
-fn empty(place: Place) -> Node {
+fn empty(place: Position) -> Node {
     Node {
         value: Value::Table(Table::default()),
         place,
@@ -141,7 +151,7 @@ fn empty(place: Place) -> Node {
 }
 
 /// The factor of a value that multiplies.
-fn factor(value: &Node) -> Result<Option<f64>, Fault> {
+fn factor(value: &Node) -> Result<Option<f64>, Diagnostic> {
     let Value::Table(table) = &value.value else {
         return Ok(None);
     };

@@ -6,8 +6,8 @@ use anyhow::Error;
 
 use super::axis::{self, Axis};
 use super::case::Case;
+use super::diagnostic::{Diagnostic, Position};
 use super::draft::Draft;
-use super::fault::{Fault, Place};
 use super::number::product;
 use super::scenario::{lower, Lowered};
 use super::tree::{Node, Value};
@@ -15,7 +15,7 @@ use super::Point;
 use crate::scenario::Part;
 
 /// Returns the position of a link, a flow or cross traffic in the plan.
-fn part_place(tree: &Node, name: &str, index: usize) -> Option<Place> {
+fn part_place(tree: &Node, name: &str, index: usize) -> Option<Position> {
     let part = tree.table().ok()?.get(name)?;
     match &part.value {
         Value::List(parts) => parts.get(index).map(|part| part.place),
@@ -25,7 +25,7 @@ fn part_place(tree: &Node, name: &str, index: usize) -> Option<Place> {
 
 impl Draft<'_> {
     /// Each case at each place of the axes, of which the last moves first.
-    pub(super) fn points(&self) -> Result<Vec<Point>, Fault> {
+    pub(super) fn points(&self) -> Result<Vec<Point>, Diagnostic> {
         let cases: Vec<Option<&Case>> = match &self.cases[..] {
             [] => vec![None],
             cases => cases.iter().map(Some).collect(),
@@ -41,7 +41,7 @@ impl Draft<'_> {
                 axis::MOST
             );
             let sweep = self.root.entries.iter().find(|entry| entry.key == "sweep");
-            return Err(Fault::at(
+            return Err(Diagnostic::at(
                 sweep.map_or(self.scenario.place, |entry| entry.key_place),
                 message,
             ));
@@ -59,7 +59,7 @@ impl Draft<'_> {
 
     /// A case's value counts only where no axis puts another in its place: one
     /// that says how many times as large does not.
-    fn check_cases(&self) -> Result<(), Fault> {
+    fn check_cases(&self) -> Result<(), Diagnostic> {
         let replaces = |axis: &&Axis, name: &str| {
             let mut fields = axis.fields.iter();
             let column = fields.position(|(path, _)| path.text() == name);
@@ -77,7 +77,7 @@ impl Draft<'_> {
                          one of them",
                         axis.name
                     );
-                    let fault = Fault::at(*key, message).within(&name).within("set");
+                    let fault = Diagnostic::at(*key, message).within(&name).within("set");
                     return Err(fault.within(&number.to_string()).within("case"));
                 }
             }
@@ -85,7 +85,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    fn point(&self, case: Option<&Case>, place: usize, places: usize) -> Result<Point, Fault> {
+    fn point(&self, case: Option<&Case>, place: usize, places: usize) -> Result<Point, Diagnostic> {
         let mut tree = self.scenario.clone();
         // What tells this point from others, to be blamed for what cannot be.
         let mut culprits = Vec::new();
@@ -115,14 +115,14 @@ impl Draft<'_> {
         } = lower(&tree, &self.controllers, &self.folders)?;
         scenario.check_parts().map_err(|(part, error)| {
             let (name, index) = match part {
-                Part::Whole => return Fault::at(tree.place, format!("{error:#}")),
+                Part::Whole => return Diagnostic::at(tree.place, format!("{error:#}")),
                 Part::Link(index) => ("link", index),
                 Part::Flow(index) => ("flow", origins[index]),
                 Part::Cross(index) => ("cross", index),
             };
             // What set something of it last, or else where it is written. Of controllers all
             // is known to be right.
-            let set = |(path, _): &&(String, Place)| {
+            let set = |(path, _): &&(String, Position)| {
                 let controller = path.ends_with(".cc") || path.contains(".options.");
                 path == "duration" || path.starts_with(name) && !controller
             };
@@ -130,7 +130,7 @@ impl Draft<'_> {
             // Unless it is wrong before any of them.
             let culprit = culprit.filter(|_| !self.is_wrong(part, &error));
             let written = || part_place(&tree, name, index).unwrap_or(tree.place);
-            Fault::at(culprit.unwrap_or_else(written), format!("{error:#}"))
+            Diagnostic::at(culprit.unwrap_or_else(written), format!("{error:#}"))
                 .within(&index.to_string())
                 .within(name)
         })?;

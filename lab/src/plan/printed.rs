@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
+use super::diagnostic::Diagnostic;
 use super::expect::{metric_name, Names};
-use super::fault::Fault;
 use super::tree::Node;
 use crate::results::Printed;
 
@@ -13,7 +13,7 @@ pub(super) fn printed(
     node: &Node,
     names: &Names,
     references: &[&str],
-) -> Result<Option<Printed>, Fault> {
+) -> Result<Option<Printed>, Diagnostic> {
     let printed = Printed::deserialize(node)?;
     let is_metric = |node: &Node| metric_name(node).map(drop);
     field(node, "metric", is_metric)?;
@@ -44,13 +44,17 @@ pub(super) fn printed(
 }
 
 /// Checks the value of a key, if the table has it.
-fn field(table: &Node, key: &str, check: impl Fn(&Node) -> Result<(), Fault>) -> Result<(), Fault> {
+fn field(
+    table: &Node,
+    key: &str,
+    check: impl Fn(&Node) -> Result<(), Diagnostic>,
+) -> Result<(), Diagnostic> {
     let checked = table.table()?.get(key).map_or(Ok(()), check);
     checked.map_err(|fault| fault.within(key))
 }
 
 /// Checks each item of a list.
-fn each(list: &Node, check: impl Fn(&Node) -> Result<(), Fault>) -> Result<(), Fault> {
+fn each(list: &Node, check: impl Fn(&Node) -> Result<(), Diagnostic>) -> Result<(), Diagnostic> {
     let mut items = list.list()?.iter().enumerate();
     items.try_for_each(|(number, item)| {
         check(item).map_err(|fault| fault.within(&number.to_string()))

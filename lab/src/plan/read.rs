@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::fault::{Fault, Sources};
+use super::diagnostic::{Diagnostic, Sources};
 use super::tree::{self, Node, Table, Value};
 
 /// The fields of a plan that say what happens in a run, and which sweeps and
@@ -93,13 +93,13 @@ fn read(path: &Path, sources: &mut Sources, deepest: usize) -> Result<Table> {
         .text()
         .map_err(|fault| sources.explain(&fault))?;
     if deepest == 0 {
-        let fault = Fault::at(extends.key_place, "plans extend each other without end");
+        let fault = Diagnostic::at(extends.key_place, "plans extend each other without end");
         return Err(sources.explain(&fault));
     }
     let base_path = path.with_file_name(base);
     if !base_path.is_file() {
         let message = format!("there is no plan {}", base_path.display());
-        return Err(sources.explain(&Fault::at(extends.node.place, message)));
+        return Err(sources.explain(&Diagnostic::at(extends.node.place, message)));
     }
     let base = read(&base_path, sources, deepest - 1)?;
     let joined = description(&root, &base);
@@ -116,10 +116,10 @@ fn description(root: &Table, base: &Table) -> Option<String> {
     Some(format!("{}\n\n{}", text(root)?, text(base)?))
 }
 
-fn fields(text: &str, file: usize) -> Result<Table, Fault> {
+fn fields(text: &str, file: usize) -> Result<Table, Diagnostic> {
     let Node { value, place } = tree::parse(text, file)?;
     let Value::Table(root) = value else {
-        return Err(Fault::at(
+        return Err(Diagnostic::at(
             place,
             "plan: not a table (got another value); expected keys and values",
         ));
@@ -132,7 +132,7 @@ fn fields(text: &str, file: usize) -> Result<Table, Fault> {
                 entry.key,
                 names.collect::<Vec<_>>().join(", ")
             );
-            return Err(Fault::at(entry.key_place, message));
+            return Err(Diagnostic::at(entry.key_place, message));
         }
     }
     Ok(root)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::fault::Fault;
+use super::diagnostic::Diagnostic;
 use super::tree::{Entry, Node, Table, Value};
 use crate::scenario::Scenario;
 use crate::sim;
@@ -40,18 +40,18 @@ const MOST: i64 = 10_000;
 
 impl Controllers {
     /// Reads `[controllers]`.
-    pub(super) fn read(table: Option<&Table>) -> Result<Self, Fault> {
+    pub(super) fn read(table: Option<&Table>) -> Result<Self, Diagnostic> {
         sim::register();
         let entries = table.iter().flat_map(|table| &table.entries);
         let named = |entry: &Entry| named(entry).map_err(|fault| fault.within(&entry.key));
         Ok(Controllers {
-            named: entries.map(named).collect::<Result<_, Fault>>()?,
+            named: entries.map(named).collect::<Result<_, Diagnostic>>()?,
         })
     }
 
     /// Returns the name and options of the controller, as passed to quiche, and its fields of a
     /// flow. The name is the plan's or quiche's.
-    fn resolve(&self, node: &Node) -> Result<(String, &[Entry]), Fault> {
+    fn resolve(&self, node: &Node) -> Result<(String, &[Entry]), Diagnostic> {
         let text = node.text()?;
         match self.named.iter().find(|named| named.name == text) {
             Some(named) => Ok((named.cc.clone(), &named.fields)),
@@ -61,7 +61,7 @@ impl Controllers {
 }
 
 /// `petra`, or `{ cc = "cubic", cubic_spurious_undo = true }`.
-fn named(entry: &Entry) -> Result<Controller, Fault> {
+fn named(entry: &Entry) -> Result<Controller, Diagnostic> {
     let (mut cc, mut fields) = (None, Vec::new());
     match &entry.node.value {
         Value::Table(table) => {
@@ -73,14 +73,14 @@ fn named(entry: &Entry) -> Result<Controller, Fault> {
                         let known = FIELDS.join(", ");
                         let message =
                             format!("controller: no such key (got {key}); expected cc, {known}");
-                        return Err(Fault::at(field.key_place, message));
+                        return Err(Diagnostic::at(field.key_place, message));
                     }
                 }
             }
         }
         _ => cc = Some(&entry.node),
     }
-    let missing = || Fault::at(entry.node.place, "a controller without `cc`");
+    let missing = || Diagnostic::at(entry.node.place, "a controller without `cc`");
     let node = cc.ok_or_else(missing)?;
     Ok(Controller {
         name: entry.key.clone(),
@@ -89,10 +89,10 @@ fn named(entry: &Entry) -> Result<Controller, Fault> {
     })
 }
 
-fn checked<'a>(cc: &'a str, node: &Node) -> Result<&'a str, Fault> {
+fn checked<'a>(cc: &'a str, node: &Node) -> Result<&'a str, Diagnostic> {
     match quiche::congestion_control::check(cc) {
         Ok(()) => Ok(cc),
-        Err(error) => Err(Fault::at(node.place, error)),
+        Err(error) => Err(Diagnostic::at(node.place, error)),
     }
 }
 
@@ -104,7 +104,7 @@ pub(super) fn lower(
     tree: &Node,
     controllers: &Controllers,
     folders: &[PathBuf],
-) -> Result<Lowered, Fault> {
+) -> Result<Lowered, Diagnostic> {
     let mut parts = tree.table()?.clone();
     let (mut names, mut counts) = (Vec::new(), Vec::new());
     for (singular, plural) in [("link", "path"), ("flow", "flows"), ("cross", "cross")] {
@@ -113,7 +113,7 @@ pub(super) fn lower(
                 continue;
             }
             let message = format!("plan: no [{singular}] (got none); expected at least one");
-            return Err(Fault::at(tree.place, message));
+            return Err(Diagnostic::at(tree.place, message));
         };
         // One may do without being a list.
         if let Value::Table(_) = entry.node.value {
@@ -180,14 +180,14 @@ fn flows(
     controllers: &Controllers,
     names: &mut Vec<String>,
     counts: &mut Vec<usize>,
-) -> Result<(), Fault> {
+) -> Result<(), Diagnostic> {
     let Value::List(flows) = &mut node.value else {
         return Err(node
             .unexpected("a table or a list of tables")
             .within("flow"));
     };
     for (number, flow) in flows.iter_mut().enumerate() {
-        let within = |fault: Fault| fault.within(&number.to_string()).within("flow");
+        let within = |fault: Diagnostic| fault.within(&number.to_string()).within("flow");
         let Value::Table(table) = &mut flow.value else {
             return Err(within(
                 flow.unexpected("a table, such as { cc = \"petra\" }"),
@@ -229,7 +229,7 @@ fn flows(
 }
 
 /// A controller with more options: `petra` with `{ alpha = 0.8 }`.
-fn with_options(cc: &str, options: &Node) -> Result<String, Fault> {
+fn with_options(cc: &str, options: &Node) -> Result<String, Diagnostic> {
     let mut text = cc.to_owned();
     for option in &options.table()?.entries {
         let comma = if text.contains(':') { ',' } else { ':' };

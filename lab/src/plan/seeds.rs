@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::axis;
-use super::fault::Fault;
+use super::diagnostic::Diagnostic;
 use super::tree::{Node, Value};
 
 /// A count, a list, or a range: `10`, `[7, 9]`, `{ from = 1, to = 10 }`.
-pub(super) fn seeds(node: &Node) -> Result<Vec<u64>, Fault> {
+pub(super) fn seeds(node: &Node) -> Result<Vec<u64>, Diagnostic> {
     let whole = |node: &Node| match node.value {
         Value::Integer(number @ 0..) => Ok(number as u64),
         _ => Err(node.unexpected("a whole number of at least 0")),
@@ -31,7 +31,7 @@ pub(super) fn seeds(node: &Node) -> Result<Vec<u64>, Fault> {
     };
     if let Value::Text(text) = &node.value {
         let message = format!("`\"{text}\"` is a text; seeds are numbers, without quotes");
-        return Err(Fault::at(node.place, message));
+        return Err(Diagnostic::at(node.place, message));
     }
     let distinct: BTreeSet<&u64> = seeds.iter().collect();
     if seeds.is_empty() || seeds.len() > axis::MOST || distinct.len() < seeds.len() {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::axis::spacing;
-use super::fault::{Fault, Place, Sources};
+use super::diagnostic::{Diagnostic, Position, Sources};
 use super::number::Span;
 use super::path;
 use super::read::Document;
@@ -40,8 +40,8 @@ struct Feature {
 #[derive(Clone, Debug)]
 struct Field {
     path: path::Path,
-    key: Place,
-    place: Place,
+    key: Position,
+    place: Position,
     values: Values,
 }
 
@@ -86,12 +86,12 @@ impl Space {
             None => {
                 let message = "a plan without a space; expected [space] with the paths of fields \
                                and their ranges";
-                let place = Place {
+                let place = Position {
                     file: 0,
                     start: 0,
                     end: 0,
                 };
-                Err(Fault::at(place, message))
+                Err(Diagnostic::at(place, message))
             }
         };
         Ok(Space {
@@ -193,12 +193,12 @@ impl Space {
             absolute(&mut root, folder);
             Ok(write::text(&root))
         };
-        whole().map_err(|fault: Fault| self.sources.explain(&fault))
+        whole().map_err(|fault: Diagnostic| self.sources.explain(&fault))
     }
 
-    fn filled(&self, spot: &Spot) -> Result<Table, Fault> {
+    fn filled(&self, spot: &Spot) -> Result<Table, Diagnostic> {
         let mut root = Node {
-            place: Place {
+            place: Position {
                 file: 0,
                 start: 0,
                 end: 0,
@@ -306,10 +306,10 @@ fn nearest(number: f64, steps: &[f64]) -> f64 {
 
 /// Reads `[space]`: a field by its path, which is always there, or a table of fields
 /// under a name, which are there together or not at all.
-fn features(space: &Node) -> Result<Vec<Feature>, Fault> {
+fn features(space: &Node) -> Result<Vec<Feature>, Diagnostic> {
     let mut features: Vec<Feature> = Vec::new();
     for entry in &space.table()?.entries {
-        let within = |fault: Fault| fault.within(&entry.key);
+        let within = |fault: Diagnostic| fault.within(&entry.key);
         let (name, fields) = match &entry.node.value {
             Value::Table(table) if table.get("from").is_none() => {
                 let fields = table
@@ -324,12 +324,12 @@ fn features(space: &Node) -> Result<Vec<Feature>, Fault> {
         if fields.is_empty() {
             let message = "a feature without fields; expected the path of one or more, such as \
                            \"link.jitter\" = { from = \"1ms\", to = \"50ms\" }";
-            return Err(within(Fault::at(entry.node.place, message)));
+            return Err(within(Diagnostic::at(entry.node.place, message)));
         }
         features.push(Feature { name, fields });
     }
     if features.is_empty() {
-        return Err(Fault::at(
+        return Err(Diagnostic::at(
             space.place,
             "a space of nothing; expected fields",
         ));
@@ -337,8 +337,8 @@ fn features(space: &Node) -> Result<Vec<Feature>, Fault> {
     Ok(features)
 }
 
-fn field(entry: &Entry) -> Result<Field, Fault> {
-    let within = |fault: Fault| fault.within(&entry.key);
+fn field(entry: &Entry) -> Result<Field, Diagnostic> {
+    let within = |fault: Diagnostic| fault.within(&entry.key);
     let node = &entry.node;
     let values = match &node.value {
         Value::List(items) if !items.is_empty() => Values::List(items.clone()),
@@ -357,7 +357,7 @@ fn field(entry: &Entry) -> Result<Field, Fault> {
     })
 }
 
-fn span(node: &Node, range: &Table) -> Result<Span, Fault> {
+fn span(node: &Node, range: &Table) -> Result<Span, Diagnostic> {
     const KEYS: [&str; 3] = ["from", "to", "spacing"];
     let unknown = |entry: &&Entry| !KEYS.contains(&entry.key.as_str());
     if let Some(entry) = range.entries.iter().find(unknown) {
@@ -366,10 +366,10 @@ fn span(node: &Node, range: &Table) -> Result<Span, Fault> {
             entry.key,
             KEYS.join(", ")
         );
-        return Err(Fault::at(entry.key_place, message));
+        return Err(Diagnostic::at(entry.key_place, message));
     }
     let need = |key: &str| {
-        let missing = || Fault::at(node.place, format!("a range without `{key}`"));
+        let missing = || Diagnostic::at(node.place, format!("a range without `{key}`"));
         range.get(key).ok_or_else(missing)
     };
     Span::new(need("from")?, need("to")?, spacing(range)?)

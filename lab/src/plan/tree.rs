@@ -5,13 +5,13 @@ use std::fmt;
 use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
-use super::fault::{Fault, Place};
+use super::diagnostic::{Diagnostic, Position};
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) value: Value,
-    pub(super) place: Place,
+    pub(super) place: Position,
 }
 
 /// A TOML value. Dates have no use in a plan.
@@ -34,20 +34,20 @@ pub(super) struct Table {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) key: String,
-    pub(super) key_place: Place,
+    pub(super) key_place: Position,
     pub(super) node: Node,
 }
 
 /// Parses a file's text.
-pub(super) fn parse(text: &str, file: usize) -> Result<Node, Fault> {
-    let place = |span: std::ops::Range<usize>| Place {
+pub(super) fn parse(text: &str, file: usize) -> Result<Node, Diagnostic> {
+    let place = |span: std::ops::Range<usize>| Position {
         file,
         start: span.start,
         end: span.end,
     };
     let table = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or_default();
-        Fault::at(place(span), error.message())
+        Diagnostic::at(place(span), error.message())
     })?;
     Ok(Node {
         place: place(0..0),
@@ -55,9 +55,9 @@ pub(super) fn parse(text: &str, file: usize) -> Result<Node, Fault> {
     })
 }
 
-fn convert(value: &Spanned<DeValue>, file: usize) -> Result<Node, Fault> {
+fn convert(value: &Spanned<DeValue>, file: usize) -> Result<Node, Diagnostic> {
     let span = value.span();
-    let place = Place {
+    let place = Position {
         file,
         start: span.start,
         end: span.end,
@@ -66,18 +66,18 @@ fn convert(value: &Spanned<DeValue>, file: usize) -> Result<Node, Fault> {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(number) => Value::Integer(
             i64::from_str_radix(number.as_str(), number.radix())
-                .map_err(|_| Fault::at(place, "this number is too large"))?,
+                .map_err(|_| Diagnostic::at(place, "this number is too large"))?,
         ),
         DeValue::Float(number) => {
             let number: f64 = number.as_str().parse().unwrap_or(f64::NAN);
             if !number.is_finite() {
-                return Err(Fault::at(place, "this is no finite number"));
+                return Err(Diagnostic::at(place, "this is no finite number"));
             }
             Value::Float(number)
         }
         DeValue::Boolean(value) => Value::Boolean(*value),
         DeValue::Datetime(_) => {
-            return Err(Fault::at(place, "a plan has no use for a date"));
+            return Err(Diagnostic::at(place, "a plan has no use for a date"));
         }
         DeValue::Array(items) => Value::List(
             items
@@ -90,13 +90,13 @@ fn convert(value: &Spanned<DeValue>, file: usize) -> Result<Node, Fault> {
     Ok(Node { value, place })
 }
 
-fn convert_table(table: &DeTable, file: usize) -> Result<Table, Fault> {
+fn convert_table(table: &DeTable, file: usize) -> Result<Table, Diagnostic> {
     let mut entries = Vec::new();
     for (key, value) in table.iter() {
         let span = key.span();
         entries.push(Entry {
             key: key.get_ref().to_string(),
-            key_place: Place {
+            key_place: Position {
                 file,
                 start: span.start,
                 end: span.end,
@@ -153,21 +153,21 @@ impl Table {
 }
 
 impl Node {
-    pub(super) fn text(&self) -> Result<&str, Fault> {
+    pub(super) fn text(&self) -> Result<&str, Diagnostic> {
         match &self.value {
             Value::Text(text) => Ok(text),
             _ => Err(self.unexpected("a text in quotes")),
         }
     }
 
-    pub(super) fn list(&self) -> Result<&[Node], Fault> {
+    pub(super) fn list(&self) -> Result<&[Node], Diagnostic> {
         match &self.value {
             Value::List(items) => Ok(items),
             _ => Err(self.unexpected("a list, such as [1, 2]")),
         }
     }
 
-    pub(super) fn table(&self) -> Result<&Table, Fault> {
+    pub(super) fn table(&self) -> Result<&Table, Diagnostic> {
         match &self.value {
             Value::Table(table) => Ok(table),
             _ => Err(self.unexpected("a table, such as { key = 1 }")),
@@ -175,7 +175,7 @@ impl Node {
     }
 
     /// A number, whole or not.
-    pub(super) fn number(&self) -> Result<f64, Fault> {
+    pub(super) fn number(&self) -> Result<f64, Diagnostic> {
         match self.value {
             Value::Integer(number) => Ok(number as f64),
             Value::Float(number) => Ok(number),
@@ -184,8 +184,8 @@ impl Node {
     }
 
     /// That something else was expected here.
-    pub(super) fn unexpected(&self, expected: &str) -> Fault {
-        Fault::at(
+    pub(super) fn unexpected(&self, expected: &str) -> Diagnostic {
+        Diagnostic::at(
             self.place,
             format!("`{self}` is not understood; expected {expected}"),
         )

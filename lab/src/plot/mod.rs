@@ -9,15 +9,15 @@
 mod axis;
 mod canvas;
 mod curves;
+mod downsample;
 mod image;
 mod legend;
 pub(crate) mod palette;
 mod panels;
 mod rows;
-mod thin;
 
+pub(crate) use self::downsample::downsample;
 pub(crate) use self::image::{png, svg, svg_file};
-pub(crate) use self::thin::thinned;
 use palette::Ink;
 
 /// A picture, as data.

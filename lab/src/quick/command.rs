@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::plan;
 use crate::backend::Backend;
-use crate::batch::{Agenda, Manner};
+use crate::batch::{Manner, RunSet};
 use crate::link::LinkOptions;
 use crate::plan::Plan;
 use crate::scenario::Flow;
@@ -96,8 +96,8 @@ impl Quick {
         if self.plan {
             return Ok(io::stdout().write_all(text.as_bytes())?);
         }
-        let agenda = Agenda::typed(plan, typed(env::args().skip(1)))?;
-        self.manner.perform(&agenda, self.out.as_deref())
+        let run_set = RunSet::typed(plan, typed(env::args().skip(1)))?;
+        self.manner.perform(&run_set, self.out.as_deref())
     }
 }
 

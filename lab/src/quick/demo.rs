@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::command::typed;
 use crate::backend::Backend;
-use crate::batch::{Agenda, Manner};
+use crate::batch::{Manner, RunSet};
 use crate::plan::Plan;
 use crate::units::parse_at_least_one;
 
@@ -45,7 +45,7 @@ impl Demo {
     pub fn execute(&self) -> Result<()> {
         let mut plan = Plan::of_text("demo", PLAN)?.with_seeds(self.seeds.get())?;
         plan.backend = self.backend;
-        let agenda = Agenda::typed(plan, typed(env::args().skip(1)))?;
-        self.manner.perform(&agenda, Some(&self.out))
+        let run_set = RunSet::typed(plan, typed(env::args().skip(1)))?;
+        self.manner.perform(&run_set, Some(&self.out))
     }
 }

@@ -2,7 +2,7 @@
 //! the command line writes. All else is as of `petra-lab run`.
 //!
 //! ```text
-//!   options ── plan ── TOML ── Plan ── Agenda ── results, tables, series
+//!   options ── plan ── TOML ── Plan ── RunSet ── results, tables, series
 //! ```
 
 mod command;

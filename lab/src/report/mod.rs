@@ -20,12 +20,12 @@ mod paper;
 mod printed;
 mod printed_page;
 mod printed_tables;
-mod scenes;
+mod run_groups;
 mod section;
 mod series;
-mod sight;
 mod swatch;
 mod tables;
+mod time_series;
 pub(crate) mod words;
 
 pub use command::Report;

@@ -4,6 +4,7 @@ use maud::{html, Markup, PreEscaped, DOCTYPE};
 
 use super::printed_tables::Overview;
 use super::section::Section;
+use super::swatch::controller;
 use super::{tables, words};
 use crate::plot::palette::{dark_css, Palette};
 use crate::plot::{svg, Figure};
@@ -124,7 +125,7 @@ impl Frame {
                     h3 { "Distributions" }
                     (self.figures(&section.distributions))
                 }
-                (self.scenes(section))
+                (self.run_groups(section))
                 (self.traces(section))
             }
         }
@@ -160,23 +161,23 @@ impl Frame {
         html! { @for metric in metrics { (metric) } }
     }
 
-    fn scenes(&self, section: &Section) -> Markup {
-        let scenes = &section.scenes;
+    fn run_groups(&self, section: &Section) -> Markup {
+        let run_groups = &section.run_groups;
         html! {
-            @if !scenes.shown.is_empty() {
+            @if !run_groups.shown.is_empty() {
                 h3 { "Over time" }
-                @for scene in &scenes.shown {
-                    @if !scene.title.is_empty() { h4 { (scene.title) } }
-                    (self.figures(&scene.together))
-                    @for (name, figures) in &scene.alone {
+                @for group in &run_groups.shown {
+                    @if !group.title.is_empty() { h4 { (group.title) } }
+                    (self.figures(&group.together))
+                    @for (name, figures) in &group.alone {
                         details {
                             summary { (controller(name, self.palette.of(name))) ": window, rates, delays" }
                             (self.figures(figures))
                         }
                     }
                 }
-                @if scenes.left_out > 0 {
-                    p.note { (scenes.left_out) " more are in the folder " code { "series" } " of the results." }
+                @if run_groups.left_out > 0 {
+                    p.note { (run_groups.left_out) " more are in the folder " code { "series" } " of the results." }
                 }
             }
         }

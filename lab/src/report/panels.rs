@@ -1,6 +1,6 @@
 //! Time series of a single flow.
 
-use super::scenes::{chart, of};
+use super::run_groups::{chart, of};
 use super::section::Draft;
 use super::series::Series;
 use crate::plot::palette::{MUTED, TEXT};
@@ -48,7 +48,7 @@ pub(super) const PANELS: [Panel; 3] = [
 /// A picture; none of what was not measured.
 pub(super) fn panel(
     draft: &Draft,
-    scene: &str,
+    group: &str,
     panel: &Panel,
     row: &Row,
     series: &Series,
@@ -72,8 +72,8 @@ pub(super) fn panel(
     curves.first().filter(|curve| curve.name != *background)?;
     let controller = &row.controller;
     Some(draft.figure(
-        &["time", scene, controller, panel.title],
-        of(&format!("{controller}: {}", panel.title), scene),
+        &["time", group, controller, panel.title],
+        of(&format!("{controller}: {}", panel.title), group),
         format!("Seed {}, {}.", row.seed, draft.manifest.backend),
         chart("seconds", panel.label, curves),
     ))

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{bars, distribution, frontier, printed, scenes, words};
+use super::{bars, distribution, frontier, printed, run_groups, words};
 use crate::plot::palette::Palette;
 use crate::plot::{Chart, Figure};
 use crate::results::{labels, Manifest, Results, Row, Table};
@@ -27,7 +27,7 @@ pub(super) struct Section {
     pub(super) settings: (Vec<String>, Vec<Vec<String>>),
     pub(super) frontiers: Vec<Figure>,
     pub(super) distributions: Vec<Figure>,
-    pub(super) scenes: scenes::Scenes,
+    pub(super) run_groups: run_groups::RunGroups,
     /// Printed values next to measured ones.
     pub(super) comparison: Option<printed::Comparison>,
     /// The runs whose qlogs are there: what a run is, and its key.
@@ -133,7 +133,7 @@ impl Section {
             settings: settings(results),
             frontiers: frontier::figures(&draft, results),
             distributions: distribution::figures(&draft, results),
-            scenes: scenes::Scenes::new(&draft, results, series)?,
+            run_groups: run_groups::RunGroups::new(&draft, results, series)?,
             comparison: printed::Comparison::new(&draft, results),
             traces: traces(results),
             failures: rows.iter().filter(|row| row.failure.is_some()).count(),
@@ -162,7 +162,7 @@ impl Section {
             .chain(&self.frontiers)
             .chain(&self.distributions)
             .chain(comparison)
-            .chain(self.scenes.figures())
+            .chain(self.run_groups.figures())
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{ensure, Context, Result};
 
-use crate::plot::thinned;
+use crate::plot::downsample;
 
 /// Number of parts of a flow's time, each with a few points.
 const PARTS: usize = 150;
@@ -39,11 +39,11 @@ impl Series {
         }
     }
 
-    /// The points of a column, each times `factor`, thinned out.
+    /// The points of a column, each times `factor`, downsample out.
     pub(super) fn points(&self, column: &str, factor: f64) -> Vec<(f64, f64)> {
         let points = self.column(column);
         let points = points.map(|(time, value)| (time, value * factor));
-        thinned(points.collect(), PARTS)
+        downsample(points.collect(), PARTS)
     }
 
     /// Returns the values of a column.

@@ -1,6 +1,6 @@
 //! Constant-rate traffic in operation.
 
-use super::channel::{Fate, Nanos};
+use super::channel::{Nanos, PacketOutcome};
 use super::path::Hop;
 use super::world::nanos;
 use crate::scenario::CrossTraffic;
@@ -44,9 +44,9 @@ impl Crossing {
         self.sent += 1;
     }
 
-    /// A packet has met its fate.
-    pub(super) fn count(&mut self, fate: Fate) {
-        self.arrived += u64::from(matches!(fate, Fate::Arrives { .. }));
+    /// A packet has met its outcome.
+    pub(super) fn count(&mut self, outcome: PacketOutcome) {
+        self.arrived += u64::from(matches!(outcome, PacketOutcome::Arrives { .. }));
     }
 
     /// Packets sent.

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::agenda::Agenda;
 use super::channel::{uniform, Nanos};
 use super::cross::Crossing;
+use super::event_queue::EventQueue;
 use super::meter::Meter;
 use super::metrics::{CrossReport, FlowReport, LinkReport, Outcome, Report};
-use super::path::{Cargo, Path};
+use super::path::{Path, Payload};
 use super::pool::Pool;
 use super::running::{RunningFlow, Seen};
 use super::supply::Supply;
@@ -91,7 +91,7 @@ impl<'a> Engine<'a> {
             world: World {
                 clock,
                 now: 0,
-                agenda: Agenda::new(path.lanes()),
+                events: EventQueue::new(path.lanes()),
                 path,
                 packets: Pool::new(scenario.max_datagram_size.max(tls::CLIENT_DATAGRAM)),
                 meters: scenario.flows.iter().map(|_| Meter::default()).collect(),
@@ -101,11 +101,11 @@ impl<'a> Engine<'a> {
     }
 
     fn run(&mut self) -> Result<()> {
-        let agenda = &mut self.world.agenda;
+        let events = &mut self.world.events;
         for (index, flow) in (0..).zip(&self.scenario.flows) {
-            agenda.add(nanos(flow.start), Event::Start(index));
+            events.add(nanos(flow.start), Event::Start(index));
             if let Some(stop) = flow.stop {
-                agenda.add(nanos(stop), Event::Stop(index));
+                events.add(nanos(stop), Event::Stop(index));
             }
         }
         for index in 0..self.world.crossings.len() {
@@ -121,7 +121,7 @@ impl<'a> Engine<'a> {
                 Event::Sample => self.sample(),
                 Event::Look => self.look(),
                 Event::At(address, happening) => self.happen(address, happening)?,
-                Event::Pass(hop, cargo) => self.world.pass(hop, cargo),
+                Event::Pass(hop, payload) => self.world.pass(hop, payload),
                 Event::Wake(hop) => self.world.wake(hop),
                 Event::Cross(index) => self.cross(index),
             }
@@ -172,7 +172,7 @@ impl<'a> Engine<'a> {
 
     fn schedule_crossing(&mut self, index: u32) {
         if let Some(at) = self.world.crossings[index as usize].next() {
-            self.world.agenda.add(at, Event::Cross(index));
+            self.world.events.add(at, Event::Cross(index));
         }
     }
 
@@ -181,7 +181,7 @@ impl<'a> Engine<'a> {
         let crossing = &mut self.world.crossings[index as usize];
         crossing.send();
         let hop = crossing.hop;
-        self.world.pass(hop, Cargo::Cross(index));
+        self.world.pass(hop, Payload::Cross(index));
         self.schedule_crossing(index);
     }
 
@@ -190,7 +190,7 @@ impl<'a> Engine<'a> {
         let mut watches = self.watches.iter_mut().flatten().peekable();
         if watches.peek().is_some() {
             let next = self.world.now + TICK;
-            self.world.agenda.add(next, Event::Look);
+            self.world.events.add(next, Event::Look);
         }
         for watch in watches {
             watch.look(self.world.now, &self.world.path);
@@ -199,7 +199,7 @@ impl<'a> Engine<'a> {
 
     fn schedule_sample(&mut self) {
         let at = self.world.now + nanos(self.scenario.sample_every);
-        self.world.agenda.add(at, Event::Sample);
+        self.world.events.add(at, Event::Sample);
     }
 
     fn sample(&mut self) {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::channel::{Fate, Nanos};
+use super::channel::{Nanos, PacketOutcome};
 use crate::results::quantile;
 
 /// A datagram with less UDP payload than this is a runt.
@@ -44,16 +44,16 @@ impl Meter {
         self.runts += u64::from(payload < RUNT);
     }
 
-    /// One has met its fate after so much time in queues.
-    pub(super) fn count(&mut self, fate: Fate, queued: Nanos) {
-        match fate {
-            Fate::Overflowed => self.overflowed += 1,
-            Fate::Dropped | Fate::Thinned => self.dropped += 1,
-            Fate::Lost { .. } => {
+    /// One has met its outcome after so much time in queues.
+    pub(super) fn count(&mut self, outcome: PacketOutcome, queued: Nanos) {
+        match outcome {
+            PacketOutcome::Overflowed => self.overflowed += 1,
+            PacketOutcome::Dropped | PacketOutcome::Thinned => self.dropped += 1,
+            PacketOutcome::Lost { .. } => {
                 self.corrupted += 1;
                 self.waited(queued);
             }
-            Fate::Arrives { .. } => self.waited(queued),
+            PacketOutcome::Arrives { .. } => self.waited(queued),
         }
     }
 
@@ -178,10 +178,10 @@ mod tests {
         for payload in [599, 600, 1350, 1350] {
             meter.sent(payload);
         }
-        meter.count(Fate::Overflowed, 0);
-        meter.count(Fate::Dropped, 0);
-        meter.count(Fate::Lost { queued: 4_000 }, 4_000);
-        meter.count(Fate::Arrives { at: 0, queued: 0 }, 2_000);
+        meter.count(PacketOutcome::Overflowed, 0);
+        meter.count(PacketOutcome::Dropped, 0);
+        meter.count(PacketOutcome::Lost { queued: 4_000 }, 4_000);
+        meter.count(PacketOutcome::Arrives { at: 0, queued: 0 }, 2_000);
         assert_eq!((meter.datagrams, meter.runts), (4, 1));
         assert_eq!(
             (meter.overflowed, meter.dropped, meter.corrupted),

@@ -323,15 +323,15 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::channel::Fate;
+    use super::super::channel::PacketOutcome;
     use super::*;
 
     #[test]
     fn a_loss_is_spurious_where_the_path_lost_nothing_or_an_ack_says_so() {
         let mut meter = Meter::default();
         (0..10).for_each(|_| meter.sent(1350));
-        meter.count(Fate::Lost { queued: 0 }, 0);
-        meter.count(Fate::Overflowed, 0);
+        meter.count(PacketOutcome::Lost { queued: 0 }, 0);
+        meter.count(PacketOutcome::Overflowed, 0);
         // Two of the packets share a datagram with another, of which one may be lost.
         let mut stats = quiche::Stats::default();
         let mut of = |lost, acknowledged| {

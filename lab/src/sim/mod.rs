@@ -13,13 +13,13 @@
 //! simulation takes the time of its computation and nothing else. The same
 //! [`Scenario`] gives the same packets every time.
 
-mod agenda;
 mod body;
 mod channel;
 mod cross;
 mod download;
 mod endpoint;
 mod engine;
+mod event_queue;
 mod fairness;
 mod media;
 mod meter;
@@ -41,7 +41,7 @@ use anyhow::Result;
 use crate::scenario::Scenario;
 
 pub(crate) use channel::{check_trace, uniform};
-pub use channel::{Channel, Fate, Nanos, Parcel};
+pub use channel::{Channel, Nanos, PacketOutcome, QueuedPacket};
 pub use meter::Delays;
 pub use metrics::{CrossReport, FlowReport, LinkReport, Objects, Report, Sample, Video};
 pub(crate) use oracle::{check as check_oracles, is_oracle, register};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::agenda::Alarm;
 use super::channel::{Capacity, Channel, Nanos};
+use super::event_queue::Alarm;
 use super::pool::Packet;
 use super::world::{nanos, Address, Side};
 use crate::entropy;
@@ -18,7 +18,7 @@ pub(super) struct Hop(u32);
 
 /// Packet on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cargo {
+pub(super) enum Payload {
     /// A datagram of this end.
     Datagram(Address, Packet),
     /// A packet of the cross traffic with this number.
@@ -28,13 +28,13 @@ pub(super) enum Cargo {
 /// All directions of all links.
 pub(super) struct Path {
     /// Of each link the way down and the way up, in turn.
-    lanes: Vec<Lane>,
+    lanes: Vec<LinkDirection>,
     routes: Vec<Route>,
 }
 
 /// One direction of one link in operation.
-pub(super) struct Lane {
-    pub(super) channel: Channel<Cargo>,
+pub(super) struct LinkDirection {
+    pub(super) channel: Channel<Payload>,
     pub(super) alarm: Alarm,
 }
 
@@ -61,7 +61,7 @@ impl Path {
         let directions = scenario.path.iter().flat_map(|link| [&link.down, &link.up]);
         let lanes = directions.zip(1u64..).map(|(direction, stream)| {
             let channel = channel(direction, round_trip, scenario.seed, stream);
-            Ok(Lane {
+            Ok(LinkDirection {
                 channel: channel.with_context(|| format!("link {}", (stream - 1) / 2))?,
                 alarm: Alarm::new(),
             })
@@ -86,12 +86,12 @@ impl Path {
         self.lanes.len()
     }
 
-    pub(super) fn lane(&mut self, hop: Hop) -> &mut Lane {
+    pub(super) fn lane(&mut self, hop: Hop) -> &mut LinkDirection {
         &mut self.lanes[hop.index()]
     }
 
     /// The ways of the data, link by link.
-    pub(super) fn down(&self) -> impl Iterator<Item = &Channel<Cargo>> {
+    pub(super) fn down(&self) -> impl Iterator<Item = &Channel<Payload>> {
         self.lanes.iter().step_by(2).map(|lane| &lane.channel)
     }
 
@@ -146,7 +146,7 @@ fn channel(
     round_trip: Duration,
     seed: u64,
     stream: u64,
-) -> Result<Channel<Cargo>> {
+) -> Result<Channel<Payload>> {
     let random = entropy::generator(seed, stream);
     Channel::new(direction, round_trip, random)
 }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::agenda::{Agenda, Alarm};
-use super::channel::{Fate, Nanos, Parcel};
+use super::channel::{Nanos, PacketOutcome, QueuedPacket};
 use super::cross::Crossing;
 use super::endpoint::{Endpoint, Output};
+use super::event_queue::{Alarm, EventQueue};
 use super::meter::Meter;
-use super::path::{Cargo, Hop, Onward, Path};
+use super::path::{Hop, Onward, Path, Payload};
 use super::pool::{Journey, Packet, Pool};
 use crate::clock::VirtualClock;
 use crate::link::IP_AND_UDP_HEADERS;
@@ -60,7 +60,7 @@ pub(super) enum Event {
     /// The links are sampled for oracles.
     Look,
     /// A packet enters a link that comes from another.
-    Pass(Hop, Cargo),
+    Pass(Hop, Payload),
     /// A link has something to do.
     Wake(Hop),
     /// The next packet of this cross traffic.
@@ -105,7 +105,7 @@ impl End {
 pub(super) struct World<'a> {
     pub(super) clock: &'a VirtualClock,
     pub(super) now: Nanos,
-    pub(super) agenda: Agenda<Event>,
+    pub(super) events: EventQueue<Event>,
     pub(super) path: Path,
     pub(super) packets: Pool,
     /// Of each flow, what its server sends.
@@ -116,7 +116,7 @@ pub(super) struct World<'a> {
 impl World<'_> {
     /// Moves time to the next event, unless it comes after `end`.
     pub(super) fn next(&mut self, end: Nanos) -> Option<Event> {
-        let (at, event) = self.agenda.next(end)?;
+        let (at, event) = self.events.next(end)?;
         self.now = at;
         self.clock.set(at);
         Some(event)
@@ -171,7 +171,7 @@ impl World<'_> {
         let timer = end.endpoint.timeout().map(|at| self.clock.nanos(at));
         if let Some(at) = timer.and_then(|at| end.timeout.set(at.max(self.now))) {
             let timeout = Event::At(end.address, Happening::Timeout);
-            self.agenda.add(at, timeout);
+            self.events.add(at, timeout);
         }
         Ok(())
     }
@@ -187,14 +187,14 @@ impl World<'_> {
                     self.enter(end.address, packet);
                 } else {
                     let enter = Event::At(end.address, Happening::Enter(packet));
-                    self.agenda.add(self.clock.nanos(at), enter);
+                    self.events.add(self.clock.nanos(at), enter);
                 }
                 return Ok(true);
             }
             Output::Later(at) => {
                 if let Some(at) = end.release.set(self.clock.nanos(at)) {
                     let release = Event::At(end.address, Happening::Release);
-                    self.agenda.add(at, release);
+                    self.events.add(at, release);
                 }
             }
             Output::Nothing => (),
@@ -213,25 +213,25 @@ impl World<'_> {
             let payload = self.packets.get(packet).len();
             self.meters[from.flow as usize].sent(payload);
         }
-        self.pass(self.path.entry(from), Cargo::Datagram(from, packet));
+        self.pass(self.path.entry(from), Payload::Datagram(from, packet));
     }
 
     /// Something enters a link.
-    pub(super) fn pass(&mut self, hop: Hop, cargo: Cargo) {
-        let (bytes, flow, long_header) = match cargo {
-            Cargo::Datagram(from, packet) => {
+    pub(super) fn pass(&mut self, hop: Hop, payload: Payload) {
+        let (bytes, flow, long_header) = match payload {
+            Payload::Datagram(from, packet) => {
                 let payload = self.packets.get(packet);
                 let long_header = payload.first().is_some_and(|byte| byte & 0x80 != 0);
                 (payload.len() + IP_AND_UDP_HEADERS, from.flow, long_header)
             }
             // Numbers of flows come before.
-            Cargo::Cross(index) => {
+            Payload::Cross(index) => {
                 let flow = self.meters.len() as u32 + index;
                 (self.crossings[index as usize].packet, flow, false)
             }
         };
-        let parcel = Parcel {
-            content: cargo,
+        let parcel = QueuedPacket {
+            content: payload,
             bytes,
             flow,
             long_header,
@@ -251,42 +251,42 @@ impl World<'_> {
 
     /// Does what a link has decided, and asks when it has more to decide.
     fn settle(&mut self, hop: Hop) {
-        while let Some((cargo, fate)) = self.path.lane(hop).channel.decided() {
-            match cargo {
-                Cargo::Datagram(from, packet) => self.forward(hop, from, packet, fate),
-                Cargo::Cross(index) => self.crossings[index as usize].count(fate),
+        while let Some((payload, outcome)) = self.path.lane(hop).channel.decided() {
+            match payload {
+                Payload::Datagram(from, packet) => self.forward(hop, from, packet, outcome),
+                Payload::Cross(index) => self.crossings[index as usize].count(outcome),
             }
         }
         let lane = self.path.lane(hop);
         if let Some(at) = lane.channel.next().and_then(|at| lane.alarm.set(at)) {
-            self.agenda.add(at, Event::Wake(hop));
+            self.events.add(at, Event::Wake(hop));
         }
     }
 
-    /// A datagram has met its fate at a link.
-    fn forward(&mut self, hop: Hop, from: Address, packet: Packet, fate: Fate) {
+    /// A datagram has met its outcome at a link.
+    fn forward(&mut self, hop: Hop, from: Address, packet: Packet, outcome: PacketOutcome) {
         let journey = self.packets.journey(packet);
-        if let Fate::Arrives { queued, .. } | Fate::Lost { queued } = fate {
+        if let PacketOutcome::Arrives { queued, .. } | PacketOutcome::Lost { queued } = outcome {
             journey.queued += queued;
         }
         let queued = journey.queued;
-        if let Fate::Arrives { at, .. } = fate {
+        if let PacketOutcome::Arrives { at, .. } = outcome {
             match self.path.onward(hop, from) {
                 Onward::Hop(next) => {
-                    let pass = Event::Pass(next, Cargo::Datagram(from, packet));
-                    self.agenda.add_to(hop.index(), at, pass);
+                    let pass = Event::Pass(next, Payload::Datagram(from, packet));
+                    self.events.add_to(hop.index(), at, pass);
                     return;
                 }
                 Onward::End(delay) => {
                     let arrive = Event::At(from.peer(), Happening::Arrive(packet));
-                    self.agenda.add_to(hop.index(), at + delay, arrive);
+                    self.events.add_to(hop.index(), at + delay, arrive);
                 }
             }
         } else {
             self.packets.release(packet);
         }
         if from.side == Side::Server {
-            self.meters[from.flow as usize].count(fate, queued);
+            self.meters[from.flow as usize].count(outcome, queued);
         }
     }
 }

@@ -106,7 +106,7 @@ mod tests {
         );
         assert_eq!(
             options.end().unwrap_err(),
-            "it has no option `a`; it has b, c, d"
+            "it: no such option (got a); expected b, c, d"
         );
         assert!(Options::new("it", "").unwrap().end().is_ok());
         assert!(Options::new("it", "a").unwrap_err().contains("key=value"));

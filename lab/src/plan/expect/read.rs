@@ -1,6 +1,6 @@
 //! Expectations as plans write them.
 
-use super::super::fault::Fault;
+use super::super::diagnostic::Diagnostic;
 use super::super::tree::{Entry, Node, Value};
 use super::{Expectation, Names, Relation, Selection, Than, Tolerance};
 use crate::results::{metric, METRICS};
@@ -12,7 +12,10 @@ const RELATIONS: [(&str, Relation); 3] = [
 ];
 
 /// Reads all `[[expect]]`.
-pub(in crate::plan) fn expectations(node: &Node, names: &Names) -> Result<Vec<Expectation>, Fault> {
+pub(in crate::plan) fn expectations(
+    node: &Node,
+    names: &Names,
+) -> Result<Vec<Expectation>, Diagnostic> {
     let items = node.list()?.iter().enumerate();
     let read = |(number, node): (usize, &Node)| {
         let expectation = expectation(node, names);
@@ -21,12 +24,12 @@ pub(in crate::plan) fn expectations(node: &Node, names: &Names) -> Result<Vec<Ex
     items.map(read).collect()
 }
 
-fn expectation(node: &Node, names: &Names) -> Result<Expectation, Fault> {
+fn expectation(node: &Node, names: &Names) -> Result<Expectation, Diagnostic> {
     let (mut metric, mut of, mut sides) = (None, Selection::default(), Vec::new());
     let mut tolerance = Tolerance::Absolute(0.0);
     for entry in &node.table()?.entries {
         let Entry { key, node, .. } = entry;
-        let within = |fault: Fault| fault.within(key);
+        let within = |fault: Diagnostic| fault.within(key);
         match key.as_str() {
             "metric" => metric = Some(metric_name(node).map_err(within)?),
             "of" => of = names.selection(node).map_err(within)?,
@@ -37,7 +40,7 @@ fn expectation(node: &Node, names: &Names) -> Result<Expectation, Fault> {
                         "expectation: no such key (got {key}); expected metric, of, at_least, \
                          at_most, about, tolerance"
                     );
-                    return Err(Fault::at(entry.key_place, message));
+                    return Err(Diagnostic::at(entry.key_place, message));
                 };
                 let than = match &node.value {
                     Value::Integer(_) | Value::Float(_) => Than::Number(node.number()?),
@@ -52,11 +55,12 @@ fn expectation(node: &Node, names: &Names) -> Result<Expectation, Fault> {
             }
         }
     }
-    let missing = |what| move || Fault::at(node.place, format!("an expectation without {what}"));
+    let missing =
+        |what| move || Diagnostic::at(node.place, format!("an expectation without {what}"));
     let metric = metric.ok_or_else(missing("`metric`"))?;
     if sides.len() > 1 {
         let message = "only one of at_least, at_most and about in one expectation";
-        return Err(Fault::at(node.place, message));
+        return Err(Diagnostic::at(node.place, message));
     }
     let (relation, than) = sides
         .pop()
@@ -64,7 +68,7 @@ fn expectation(node: &Node, names: &Names) -> Result<Expectation, Fault> {
     if matches!(&than, Than::Other(other) if other.adds_nothing_to(&of)) {
         let message = "an expectation that compares results with themselves; expected another \
                        controller, case or place on an axis than in `of`";
-        return Err(Fault::at(node.place, message));
+        return Err(Diagnostic::at(node.place, message));
     }
     Ok(Expectation {
         metric,
@@ -76,7 +80,7 @@ fn expectation(node: &Node, names: &Names) -> Result<Expectation, Fault> {
 }
 
 /// A text that is a metric's name.
-pub(in crate::plan) fn metric_name(node: &Node) -> Result<String, Fault> {
+pub(in crate::plan) fn metric_name(node: &Node) -> Result<String, Diagnostic> {
     let name = node.text()?;
     if metric(name).is_none() {
         let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
@@ -85,7 +89,7 @@ pub(in crate::plan) fn metric_name(node: &Node) -> Result<String, Fault> {
     Ok(name.to_owned())
 }
 
-fn read_tolerance(node: &Node) -> Result<Tolerance, Fault> {
+fn read_tolerance(node: &Node) -> Result<Tolerance, Diagnostic> {
     let expected = "a number in the metric's unit, a percentage, such as \"5%\", or \"interval\"";
     let tolerance = match &node.value {
         Value::Text(text) if text == "interval" => Some(Tolerance::Interval),

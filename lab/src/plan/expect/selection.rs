@@ -1,6 +1,6 @@
 //! Selection of a plan's results.
 
-use super::super::fault::{Fault, Place};
+use super::super::diagnostic::{Diagnostic, Position};
 use super::super::tree::Node;
 use crate::results::{Axis, Line};
 
@@ -26,9 +26,9 @@ impl Names<'_> {
     pub(in crate::plan) fn label(
         &self,
         axis: &str,
-        key: Place,
+        key: Position,
         node: &Node,
-    ) -> Result<String, Fault> {
+    ) -> Result<String, Diagnostic> {
         // An axis of controllers has columns and no lines: they go by their names.
         let mut lines = self.axes.iter().filter(|axis| !axis.controllers);
         let known = match axis {
@@ -43,7 +43,7 @@ impl Names<'_> {
                          sweep over something else than controllers ({})",
                         axes.join(", ")
                     );
-                    return Err(Fault::at(key, message));
+                    return Err(Diagnostic::at(key, message));
                 }
             },
         };
@@ -57,7 +57,7 @@ impl Names<'_> {
         }
     }
 
-    pub(in crate::plan) fn selection(&self, node: &Node) -> Result<Selection, Fault> {
+    pub(in crate::plan) fn selection(&self, node: &Node) -> Result<Selection, Diagnostic> {
         let mut selection = Selection::default();
         for entry in &node.table()?.entries {
             let text = self.label(&entry.key, entry.key_place, &entry.node)?;

@@ -2,7 +2,7 @@
 
 use super::curves::{Curves as Trace, Points};
 use crate::plot::palette::{Ink, Palette, BANDS, MUTED, SERIES};
-use crate::plot::{thinned, Band, Chart, Curve, Curves, Figure, Form, Scale, Spot};
+use crate::plot::{downsample, Band, Chart, Curve, Curves, Figure, Form, Scale, Spot};
 
 /// As many parts as the picture has pixels, or nearly so.
 const PARTS: usize = 800;
@@ -139,7 +139,7 @@ fn panel(traces: &[Trace], palette: &Palette, unit: &str, lines: &[Line]) -> Cur
                 _ => palette.of(&trace.name),
             },
             beside: line.beside,
-            points: steps(&thinned(points.clone(), PARTS), trace.end),
+            points: steps(&downsample(points.clone(), PARTS), trace.end),
         })
     };
     let curves = lines

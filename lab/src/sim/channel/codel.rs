@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use super::{nanos, Nanos, Parcel};
+use super::{nanos, Nanos, QueuedPacket};
 use crate::link;
 
 /// A packet that waits.
 #[derive(Debug)]
 pub(super) struct Waiting<T> {
-    pub(super) parcel: Parcel<T>,
+    pub(super) packet: QueuedPacket<T>,
     pub(super) since: Nanos,
 }
 
@@ -35,14 +35,14 @@ impl<T> Fifo<T> {
         self.packets.len()
     }
 
-    pub(super) fn push(&mut self, now: Nanos, parcel: Parcel<T>) {
-        self.bytes += parcel.bytes;
-        self.packets.push_back(Waiting { parcel, since: now });
+    pub(super) fn push(&mut self, now: Nanos, packet: QueuedPacket<T>) {
+        self.bytes += packet.bytes;
+        self.packets.push_back(Waiting { packet, since: now });
     }
 
     pub(super) fn pop(&mut self) -> Option<Waiting<T>> {
         let waiting = self.packets.pop_front()?;
-        self.bytes -= waiting.parcel.bytes;
+        self.bytes -= waiting.packet.bytes;
         Some(waiting)
     }
 }
@@ -90,7 +90,7 @@ impl CoDel {
                 self.dropping = false;
             }
             while self.dropping && now >= self.drop_next {
-                drop(head?.parcel.content);
+                drop(head?.packet.content);
                 self.count += 1;
                 (head, ok_to_drop) = self.next(now, queue);
                 if ok_to_drop {
@@ -100,7 +100,7 @@ impl CoDel {
                 }
             }
         } else if ok_to_drop {
-            drop(head?.parcel.content);
+            drop(head?.packet.content);
             (head, _) = self.next(now, queue);
             self.dropping = true;
             // Soon after the last time it begins at the rate that controlled
@@ -120,7 +120,7 @@ impl CoDel {
             self.first_above = 0;
             return (None, false);
         };
-        self.max_packet = self.max_packet.max(head.parcel.bytes);
+        self.max_packet = self.max_packet.max(head.packet.bytes);
         if now - head.since < self.target || queue.bytes() <= self.max_packet {
             self.first_above = 0;
             return (Some(head), false);
@@ -152,13 +152,13 @@ mod tests {
         for now in (200 * MS..(200 + duration) * MS).step_by(MS as usize / 10) {
             let mut queue = Fifo::new();
             for _ in 0..10 {
-                let parcel = Parcel {
+                let packet = QueuedPacket {
                     content: (),
                     bytes: 1000,
                     flow: 0,
                     long_header: false,
                 };
-                queue.push(now - wait(now), parcel);
+                queue.push(now - wait(now), packet);
             }
             codel.dequeue(now, &mut queue, |()| {
                 drops.push((now - 200 * MS) as f64 / MS as f64);

@@ -7,7 +7,7 @@ use rand_pcg::Pcg64;
 
 use super::codel::{CoDel, Fifo, Waiting};
 use super::schedule::Schedule;
-use super::{Nanos, Parcel};
+use super::{Nanos, QueuedPacket};
 use crate::link;
 
 /// So many packets of the longest queue are dropped at once, at the most.
@@ -82,12 +82,12 @@ impl<T> FqCoDel<T> {
     }
 
     /// Adds a packet. If there is no room, half of the longest queue goes to `drop`.
-    pub(super) fn enqueue(&mut self, now: Nanos, parcel: Parcel<T>, mut drop: impl FnMut(T)) {
-        let index = self.hash(parcel.flow);
+    pub(super) fn enqueue(&mut self, now: Nanos, packet: QueuedPacket<T>, mut drop: impl FnMut(T)) {
+        let index = self.hash(packet.flow);
         let alone = self.bytes == 0;
         let queue = &mut self.queues[index];
-        self.bytes += parcel.bytes;
-        queue.fifo.push(now, parcel);
+        self.bytes += packet.bytes;
+        queue.fifo.push(now, packet);
         if !queue.listed {
             queue.listed = true;
             queue.credits = self.quantum;
@@ -108,8 +108,8 @@ impl<T> FqCoDel<T> {
         let Some(queue) = longest else { return };
         for _ in 0..queue.fifo.len().div_ceil(2).min(BATCH) {
             if let Some(head) = queue.fifo.pop() {
-                self.bytes -= head.parcel.bytes;
-                drop(head.parcel.content);
+                self.bytes -= head.packet.bytes;
+                drop(head.packet.content);
             }
         }
     }
@@ -141,7 +141,7 @@ impl<T> FqCoDel<T> {
                 }
                 continue;
             };
-            queue.credits -= head.parcel.bytes as i64;
+            queue.credits -= head.packet.bytes as i64;
             return Some(head);
         }
     }
@@ -162,8 +162,8 @@ mod tests {
         FqCoDel::new(parameters, limit, &mut generator(1, 1))
     }
 
-    fn packet(flow: u32, number: u32, bytes: usize) -> Parcel<(u32, u32)> {
-        Parcel {
+    fn packet(flow: u32, number: u32, bytes: usize) -> QueuedPacket<(u32, u32)> {
+        QueuedPacket {
             content: (flow, number),
             bytes,
             flow,
@@ -192,7 +192,7 @@ mod tests {
         fq.enqueue(0, packet(2, 0, 1500), |_| panic!());
         assert_eq!((fq.ahead(1), fq.ahead(2)), (31_500, 1500 + 3000));
         let before = std::iter::from_fn(|| fq.dequeue(0, |_| panic!()))
-            .position(|head| head.parcel.content.0 == 2);
+            .position(|head| head.packet.content.0 == 2);
         assert_eq!(before, Some(1));
         // It alone is left with a queue, which is old: a newcomer goes first.
         let mut fq = self::fq(1_000_000);
@@ -218,11 +218,11 @@ mod tests {
         let mut next = [0, 0];
         for _ in 0..90 {
             let head = fq.dequeue(0, |_| panic!()).unwrap();
-            let (flow, number) = head.parcel.content;
+            let (flow, number) = head.packet.content;
             let index = flow as usize - 1;
             assert_eq!(number, next[index]);
             next[index] += 1;
-            sent[index] += head.parcel.bytes;
+            sent[index] += head.packet.bytes;
             assert!(sent[0].abs_diff(sent[1]) <= 1500 + 750, "{sent:?}");
         }
         assert_eq!(sent, [45_000, 45_000]);
@@ -240,7 +240,7 @@ mod tests {
             fq.enqueue(0, packet(2, number, 100), |_| panic!());
             let heads: Vec<u32> = (0..2)
                 .filter_map(|_| fq.dequeue(0, |_| panic!()))
-                .map(|head| head.parcel.content.0)
+                .map(|head| head.packet.content.0)
                 .collect();
             assert!(heads.contains(&2), "{number}: {heads:?}");
             if fq.bytes() < 10_000 {

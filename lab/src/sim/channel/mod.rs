@@ -7,7 +7,7 @@
 //! It knows no clock and does nothing by itself: packets enter in the order of
 //! time, and what becomes of them is to be asked for after that. A drop-tail
 //! queue in front of a constant rate is known by the time when its last packet
-//! will have left, so there a packet's fate is known as soon as it enters.
+//! will have left, so there a packet's outcome is known as soon as it enters.
 //! Where it depends on what comes later, [`Channel::next`] says when to let
 //! time pass.
 
@@ -50,7 +50,7 @@ pub type Nanos = u64;
 
 /// A packet as a link sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parcel<T> {
+pub struct QueuedPacket<T> {
     /// Content by which the sender identifies the packet.
     pub content: T,
     /// Its length, IP header included.
@@ -64,7 +64,7 @@ pub struct Parcel<T> {
 
 /// Outcome of a packet that enters a [`Channel`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum PacketOutcome {
     /// It was small and not the one that passes.
     Thinned,
     /// The queue had no room.
@@ -98,7 +98,7 @@ pub struct Channel<T> {
     errors: Errors,
     line: Line,
     random: Pcg64,
-    decided: VecDeque<(T, Fate)>,
+    decided: VecDeque<(T, PacketOutcome)>,
     /// Bytes whose transmission is known.
     carried: u64,
     /// The last of these packets.
@@ -110,7 +110,7 @@ pub struct Channel<T> {
 struct Batch<T> {
     packets: usize,
     at_most: Nanos,
-    held: Vec<Parcel<T>>,
+    held: Vec<QueuedPacket<T>>,
     /// Latest time to release held packets.
     deadline: Nanos,
 }
@@ -177,7 +177,7 @@ impl<T> Channel<T> {
     /// Bytes that have entered and not gone over the bottleneck by `now`.
     pub(super) fn backlog(&self, now: Nanos) -> u64 {
         let held = self.batch.iter().flat_map(|batch| &batch.held);
-        let held: usize = held.map(|parcel| parcel.bytes).sum();
+        let held: usize = held.map(|packet| packet.bytes).sum();
         let queue = match &self.queue {
             Queue::Passing(passing) => passing.backlog(now, self.free_at),
             Queue::Holding(holding) => holding.bytes() as u64 + self.sending.left(now),
@@ -198,26 +198,27 @@ impl<T> Channel<T> {
     }
 
     /// A packet enters at `now`. Packets enter in the order of time.
-    pub fn enter(&mut self, now: Nanos, parcel: Parcel<T>) {
-        if self.thinning.takes(now, &parcel) {
-            self.decided.push_back((parcel.content, Fate::Thinned));
+    pub fn enter(&mut self, now: Nanos, packet: QueuedPacket<T>) {
+        if self.thinning.takes(now, &packet) {
+            self.decided
+                .push_back((packet.content, PacketOutcome::Thinned));
             return;
         }
         let Some(batch) = &mut self.batch else {
-            self.enqueue(now, parcel);
+            self.enqueue(now, packet);
             return;
         };
         if batch.held.is_empty() {
             batch.deadline = now + batch.at_most;
         }
-        batch.held.push(parcel);
+        batch.held.push(packet);
         if batch.held.len() >= batch.packets {
             self.release(now);
         }
     }
 
     /// Returns the next outcome, in order; `None` if no further outcome is known yet.
-    pub fn decided(&mut self) -> Option<(T, Fate)> {
+    pub fn decided(&mut self) -> Option<(T, PacketOutcome)> {
         self.decided.pop_front()
     }
 
@@ -248,12 +249,12 @@ impl<T> Channel<T> {
             .batch
             .as_mut()
             .map(|batch| std::mem::take(&mut batch.held));
-        for parcel in held.into_iter().flatten() {
-            self.enqueue(now, parcel);
+        for packet in held.into_iter().flatten() {
+            self.enqueue(now, packet);
         }
     }
 
-    fn enqueue(&mut self, now: Nanos, parcel: Parcel<T>) {
+    fn enqueue(&mut self, now: Nanos, packet: QueuedPacket<T>) {
         let Channel {
             policer,
             queue,
@@ -262,18 +263,18 @@ impl<T> Channel<T> {
             ..
         } = self;
         let policer = policer.as_mut();
-        if policer.is_some_and(|policer| !policer.passes(now, parcel.bytes)) {
-            decided.push_back((parcel.content, Fate::Dropped));
+        if policer.is_some_and(|policer| !policer.passes(now, packet.bytes)) {
+            decided.push_back((packet.content, PacketOutcome::Dropped));
             return;
         }
         match queue {
-            Queue::Passing(passing) => match passing.admit(now, self.free_at, &parcel, random) {
-                Ok(()) => self.transmit(now, parcel),
-                Err(fate) => decided.push_back((parcel.content, fate)),
+            Queue::Passing(passing) => match passing.admit(now, self.free_at, &packet, random) {
+                Ok(()) => self.transmit(now, packet),
+                Err(outcome) => decided.push_back((packet.content, outcome)),
             },
             Queue::Holding(holding) => {
-                holding.enqueue(now, parcel, |content, fate| {
-                    decided.push_back((content, fate));
+                holding.enqueue(now, packet, |content, outcome| {
+                    decided.push_back((content, outcome));
                 });
                 self.serve(now);
             }
@@ -287,40 +288,40 @@ impl<T> Channel<T> {
             let Queue::Holding(holding) = queue else {
                 return;
             };
-            let drop = |content| decided.push_back((content, Fate::Dropped));
-            let Some(Waiting { parcel, since }) = holding.dequeue(now, drop) else {
+            let drop = |content| decided.push_back((content, PacketOutcome::Dropped));
+            let Some(Waiting { packet, since }) = holding.dequeue(now, drop) else {
                 return;
             };
-            self.send(now, now - since, parcel);
+            self.send(now, now - since, packet);
         }
     }
 
     /// A packet goes as soon as all those before it have gone.
-    fn transmit(&mut self, now: Nanos, parcel: Parcel<T>) {
+    fn transmit(&mut self, now: Nanos, packet: QueuedPacket<T>) {
         let start = now.max(self.free_at);
-        self.send(start, start - now, parcel);
+        self.send(start, start - now, packet);
         if let Queue::Passing(passing) = &mut self.queue {
             passing.passes(&self.sending);
         }
     }
 
     /// The transmission of a packet begins.
-    fn send(&mut self, start: Nanos, queued: Nanos, parcel: Parcel<T>) {
-        let sent = self.capacity.transmit(start, parcel.bytes as u64);
+    fn send(&mut self, start: Nanos, queued: Nanos, packet: QueuedPacket<T>) {
+        let sent = self.capacity.transmit(start, packet.bytes as u64);
         self.free_at = sent.free;
-        self.carried += parcel.bytes as u64;
+        self.carried += packet.bytes as u64;
         self.sending = Transmission {
             start,
             free: sent.free,
-            bytes: parcel.bytes as u64,
+            bytes: packet.bytes as u64,
         };
-        let fate = if self.errors.strike(sent.out, &mut self.random) {
-            Fate::Lost { queued }
+        let outcome = if self.errors.strike(sent.out, &mut self.random) {
+            PacketOutcome::Lost { queued }
         } else {
             let at = self.line.arrival(sent.out, &mut self.random);
-            Fate::Arrives { at, queued }
+            PacketOutcome::Arrives { at, queued }
         };
-        self.decided.push_back((parcel.content, fate));
+        self.decided.push_back((packet.content, outcome));
     }
 }
 
@@ -350,8 +351,8 @@ mod tests {
         Channel::new(direction, 2 * direction.delay, generator(1, 1)).unwrap()
     }
 
-    fn parcel(content: u64, bytes: usize) -> Parcel<u64> {
-        Parcel {
+    fn packet(content: u64, bytes: usize) -> QueuedPacket<u64> {
+        QueuedPacket {
             content,
             bytes,
             flow: 0,
@@ -360,9 +361,9 @@ mod tests {
     }
 
     /// Returns the outcome of a packet that is decided at once.
-    fn enter(channel: &mut Channel<u64>, now: Nanos, bytes: usize) -> Fate {
-        channel.enter(now, parcel(0, bytes));
-        channel.decided().expect("its fate is known").1
+    fn enter(channel: &mut Channel<u64>, now: Nanos, bytes: usize) -> PacketOutcome {
+        channel.enter(now, packet(0, bytes));
+        channel.decided().expect("its outcome is known").1
     }
 
     /// Arrival times of `count` packets of 1000 bytes, one every `every`.
@@ -370,7 +371,7 @@ mod tests {
         let mut channel = channel(direction);
         (0..count)
             .map(|i| match enter(&mut channel, i * every, 1000) {
-                Fate::Arrives { at, .. } => Some(at),
+                PacketOutcome::Arrives { at, .. } => Some(at),
                 _ => None,
             })
             .collect()
@@ -380,11 +381,11 @@ mod tests {
     fn packets_leave_at_the_rate_and_arrive_after_the_delay() {
         let mut channel = channel(&direction());
         for i in 0..4 {
-            let fate = Fate::Arrives {
+            let outcome = PacketOutcome::Arrives {
                 at: (11 + i) * MS,
                 queued: i * MS,
             };
-            assert_eq!(enter(&mut channel, 0, 1000), fate);
+            assert_eq!(enter(&mut channel, 0, 1000), outcome);
         }
         assert_eq!(channel.queueing_delay(2 * MS, 0), 2 * MS);
         assert_eq!(channel.queueing_delay(5 * MS, 0), 0);
@@ -405,7 +406,7 @@ mod tests {
             };
             let mut channel = channel(&slower);
             for content in 0..5 {
-                channel.enter(0, parcel(content, 1000));
+                channel.enter(0, packet(content, 1000));
             }
             // Two of them at a millisecond each, and three at ten.
             assert_eq!(channel.queueing_delay(0, 0), 32 * MS, "{aqm:?}");
@@ -423,11 +424,11 @@ mod tests {
     fn the_queue_takes_what_fits_and_not_a_byte_more() {
         let mut channel = channel(&direction());
         for _ in 0..5 {
-            assert_ne!(enter(&mut channel, 0, 1000), Fate::Overflowed);
+            assert_ne!(enter(&mut channel, 0, 1000), PacketOutcome::Overflowed);
         }
-        assert_eq!(enter(&mut channel, 0, 1), Fate::Overflowed);
-        assert_eq!(enter(&mut channel, MS, 1001), Fate::Overflowed);
-        assert_ne!(enter(&mut channel, MS, 1000), Fate::Overflowed);
+        assert_eq!(enter(&mut channel, 0, 1), PacketOutcome::Overflowed);
+        assert_eq!(enter(&mut channel, MS, 1001), PacketOutcome::Overflowed);
+        assert_ne!(enter(&mut channel, MS, 1000), PacketOutcome::Overflowed);
     }
 
     #[test]
@@ -437,9 +438,9 @@ mod tests {
             ..direction()
         };
         let mut channel = channel(&small);
-        assert_ne!(enter(&mut channel, 0, 1000), Fate::Overflowed);
-        assert_eq!(enter(&mut channel, 0, 1000), Fate::Overflowed);
-        assert_ne!(enter(&mut channel, MS, 1000), Fate::Overflowed);
+        assert_ne!(enter(&mut channel, 0, 1000), PacketOutcome::Overflowed);
+        assert_eq!(enter(&mut channel, 0, 1000), PacketOutcome::Overflowed);
+        assert_ne!(enter(&mut channel, MS, 1000), PacketOutcome::Overflowed);
     }
 
     #[test]
@@ -479,10 +480,10 @@ mod tests {
             };
             let admitted = |at: Nanos| {
                 let mut channel = channel(&timed);
-                (0..50).for_each(|content| channel.enter(at * MS, parcel(content, 1000)));
+                (0..50).for_each(|content| channel.enter(at * MS, packet(content, 1000)));
                 let mut lost = 0;
-                while let Some((_, fate)) = channel.decided() {
-                    lost += u64::from(fate == Fate::Overflowed);
+                while let Some((_, outcome)) = channel.decided() {
+                    lost += u64::from(outcome == PacketOutcome::Overflowed);
                 }
                 50 - lost
             };
@@ -510,11 +511,14 @@ mod tests {
             ..direction()
         };
         let mut channel = channel(&policed);
-        let fates = [0; 4].map(|at| enter(&mut channel, at, 1000));
-        assert_eq!(fates[2..], [Fate::Dropped, Fate::Dropped]);
-        assert_ne!(fates[1], Fate::Dropped);
+        let outcomes = [0; 4].map(|at| enter(&mut channel, at, 1000));
+        assert_eq!(
+            outcomes[2..],
+            [PacketOutcome::Dropped, PacketOutcome::Dropped]
+        );
+        assert_ne!(outcomes[1], PacketOutcome::Dropped);
         assert_eq!(channel.peak(), Some(4_000_000));
-        assert_ne!(enter(&mut channel, 2 * MS, 1000), Fate::Dropped);
+        assert_ne!(enter(&mut channel, 2 * MS, 1000), PacketOutcome::Dropped);
     }
 
     #[test]
@@ -546,8 +550,14 @@ mod tests {
             ..direction()
         };
         let mut channel = channel(&lossy);
-        assert_eq!(enter(&mut channel, 0, 1000), Fate::Lost { queued: 0 });
-        assert_eq!(enter(&mut channel, 0, 1000), Fate::Lost { queued: MS });
+        assert_eq!(
+            enter(&mut channel, 0, 1000),
+            PacketOutcome::Lost { queued: 0 }
+        );
+        assert_eq!(
+            enter(&mut channel, 0, 1000),
+            PacketOutcome::Lost { queued: MS }
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::codel::{CoDel, Fifo, Waiting};
 use super::fq_codel::FqCoDel;
 use super::red::Red;
 use super::schedule::Schedule;
-use super::{Fate, Nanos, Parcel};
+use super::{Nanos, PacketOutcome, QueuedPacket};
 use crate::link::{self, Aqm, Direction};
 
 /// A typical packet, in bytes: RED's idle queue decays by its time.
@@ -18,7 +18,7 @@ const TYPICAL: u64 = 1500;
 
 #[derive(Debug)]
 pub(super) enum Queue<T> {
-    /// A packet's fate is known when it comes.
+    /// A packet's outcome is known when it comes.
     Passing(Passing),
     /// It is known when it goes.
     Holding(Holding<T>),
@@ -90,10 +90,10 @@ impl Passing {
         &mut self,
         now: Nanos,
         free_at: Nanos,
-        parcel: &Parcel<T>,
+        packet: &QueuedPacket<T>,
         random: &mut Pcg64,
-    ) -> Result<(), Fate> {
-        let bytes = parcel.bytes as u64;
+    ) -> Result<(), PacketOutcome> {
+        let bytes = packet.bytes as u64;
         let fits = match self {
             Passing::Timed { rate, room } => {
                 let queued = free_at.saturating_sub(now);
@@ -105,12 +105,12 @@ impl Passing {
             Passing::Early(red, tail) => {
                 let backlog = tail.backlog(now);
                 if red.drops(backlog, now.saturating_sub(free_at), random) {
-                    return Err(Fate::Dropped);
+                    return Err(PacketOutcome::Dropped);
                 }
                 tail.fits(now, bytes)
             }
         };
-        fits.then_some(()).ok_or(Fate::Overflowed)
+        fits.then_some(()).ok_or(PacketOutcome::Overflowed)
     }
 
     /// A packet that was admitted has this transmission.
@@ -224,18 +224,25 @@ impl<T> Holding<T> {
     }
 
     /// A packet comes at `now`. What finds no room goes to `drop`.
-    pub(super) fn enqueue(&mut self, now: Nanos, parcel: Parcel<T>, mut drop: impl FnMut(T, Fate)) {
+    pub(super) fn enqueue(
+        &mut self,
+        now: Nanos,
+        packet: QueuedPacket<T>,
+        mut drop: impl FnMut(T, PacketOutcome),
+    ) {
         match self {
             Holding::CoDel { fifo, room, .. } => {
                 let backlog = fifo.bytes() as u64;
-                if backlog > 0 && backlog + parcel.bytes as u64 > *room.at(now) {
-                    drop(parcel.content, Fate::Overflowed);
+                if backlog > 0 && backlog + packet.bytes as u64 > *room.at(now) {
+                    drop(packet.content, PacketOutcome::Overflowed);
                 } else {
-                    fifo.push(now, parcel);
+                    fifo.push(now, packet);
                 }
             }
             Holding::FqCoDel(fq) => {
-                fq.enqueue(now, parcel, |content| drop(content, Fate::Overflowed));
+                fq.enqueue(now, packet, |content| {
+                    drop(content, PacketOutcome::Overflowed)
+                });
             }
         }
     }

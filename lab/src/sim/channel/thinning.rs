@@ -1,7 +1,7 @@
 //! A box that thins ACKs out: of small packets that follow each other only
 //! some pass.
 
-use super::{Nanos, Parcel};
+use super::{Nanos, QueuedPacket};
 use crate::link::SMALL;
 
 /// After such a time without a small packet the next one passes: ACKs are
@@ -29,8 +29,8 @@ impl Thinning {
     }
 
     /// Returns true if the filter removes this packet.
-    pub(super) fn takes<T>(&mut self, now: Nanos, parcel: &Parcel<T>) -> bool {
-        if self.every == 1 || parcel.bytes >= SMALL || parcel.long_header {
+    pub(super) fn takes<T>(&mut self, now: Nanos, packet: &QueuedPacket<T>) -> bool {
+        if self.every == 1 || packet.bytes >= SMALL || packet.long_header {
             return false;
         }
         let follows = self.last.is_some_and(|last| now < last + PAUSE);
@@ -48,13 +48,13 @@ mod tests {
     const MS: Nanos = 1_000_000;
 
     fn takes(thinning: &mut Thinning, at: Nanos, bytes: usize, long_header: bool) -> bool {
-        let parcel = Parcel {
+        let packet = QueuedPacket {
             content: (),
             bytes,
             flow: 0,
             long_header,
         };
-        thinning.takes(at * MS, &parcel)
+        thinning.takes(at * MS, &packet)
     }
 
     #[test]

@@ -3,7 +3,7 @@
 /// Of each of so many parts of the width the first, the lowest, the highest and
 /// the last point, in their order: a picture of no more parts than these is the
 /// same as with all points.
-pub(crate) fn thinned(points: Vec<(f64, f64)>, parts: usize) -> Vec<(f64, f64)> {
+pub(crate) fn downsample(points: Vec<(f64, f64)>, parts: usize) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return points;
     };
@@ -11,7 +11,7 @@ pub(crate) fn thinned(points: Vec<(f64, f64)>, parts: usize) -> Vec<(f64, f64)> 
         return points;
     }
     let part = |x: f64| ((x - first.0) / (last.0 - first.0) * parts as f64) as usize;
-    let mut thin = Vec::new();
+    let mut fewer = Vec::new();
     for chunk in points.chunk_by(|one, next| part(one.0) == part(next.0)) {
         let by = |a: &usize, b: &usize| chunk[*a].1.total_cmp(&chunk[*b].1);
         let end = chunk.len() - 1;
@@ -22,11 +22,11 @@ pub(crate) fn thinned(points: Vec<(f64, f64)>, parts: usize) -> Vec<(f64, f64)> 
         let mut before = None;
         for place in kept {
             if before.replace(place) != Some(place) {
-                thin.push(chunk[place]);
+                fewer.push(chunk[place]);
             }
         }
     }
-    thin
+    fewer
 }
 
 #[cfg(test)]
@@ -41,12 +41,12 @@ mod tests {
         // After a gap the last value before it is still that of the gap.
         points.drain(2003..3000);
         points[2002].1 = 3.0;
-        let thin = thinned(points.clone(), 100);
-        assert!(thin.len() <= 404);
-        for kept in [(1234.0, 9.0), (4321.0, -9.0), (2002.0, 3.0)] {
-            assert!(thin.contains(&kept), "{kept:?}");
+        let kept = downsample(points.clone(), 100);
+        assert!(kept.len() <= 404);
+        for extreme in [(1234.0, 9.0), (4321.0, -9.0), (2002.0, 3.0)] {
+            assert!(kept.contains(&extreme), "{extreme:?}");
         }
-        assert!(thin.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert_eq!(thinned(points[..400].to_vec(), 100), points[..400]);
+        assert!(kept.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        assert_eq!(downsample(points[..400].to_vec(), 100), points[..400]);
     }
 }

@@ -12,7 +12,7 @@ use crate::results::Versions;
 use crate::scenario::Scenario;
 
 /// Plans, and the runs that they take together.
-pub(crate) struct Agenda {
+pub(crate) struct RunSet {
     pub(crate) plans: Vec<Planned>,
     /// By their keys. A key is a hash, so that the order of the keys mixes
     /// long runs and short ones, as time left and shards of one size want it.
@@ -53,14 +53,14 @@ pub(crate) struct Overrides {
     pub(super) seeds: Option<usize>,
 }
 
-impl Agenda {
+impl RunSet {
     /// Reads the plans and puts their runs together.
     ///
     /// # Errors
     ///
     /// What is wrong with each plan, or what its backend cannot do.
     pub(super) fn read(files: &[PathBuf], overrides: Overrides) -> Result<Self> {
-        let mut agenda = Agenda::empty();
+        let mut run_set = RunSet::empty();
         let seeds = overrides.seeds.unwrap_or(1);
         ensure!(
             seeds <= MOST,
@@ -78,7 +78,7 @@ impl Agenda {
         faults.retain(|fault| told.insert(fault.clone()));
         ensure!(faults.is_empty(), "{}", faults.join("\n"));
         for (file, plan) in plans {
-            let other = agenda
+            let other = run_set
                 .plans
                 .iter()
                 .find(|other| other.plan.name == plan.name);
@@ -90,11 +90,11 @@ impl Agenda {
                     plan.name
                 );
             }
-            agenda
+            run_set
                 .add(plan, file, None)
                 .with_context(|| file.display().to_string())?;
         }
-        Ok(agenda)
+        Ok(run_set)
     }
 
     /// The runs of one plan that is from `file`.
@@ -103,9 +103,9 @@ impl Agenda {
     ///
     /// What its backend cannot do.
     pub(crate) fn of(plan: Plan, file: &Path) -> Result<Self> {
-        let mut agenda = Agenda::empty();
-        agenda.add(plan, file, None)?;
-        Ok(agenda)
+        let mut run_set = RunSet::empty();
+        run_set.add(plan, file, None)?;
+        Ok(run_set)
     }
 
     /// The runs of a plan that a command is.
@@ -114,13 +114,13 @@ impl Agenda {
     ///
     /// As [`Self::of`].
     pub(crate) fn typed(plan: Plan, command: String) -> Result<Self> {
-        let mut agenda = Agenda::empty();
-        agenda.add(plan, Path::new(""), Some(command))?;
-        Ok(agenda)
+        let mut run_set = RunSet::empty();
+        run_set.add(plan, Path::new(""), Some(command))?;
+        Ok(run_set)
     }
 
     fn empty() -> Self {
-        Agenda {
+        RunSet {
             plans: Vec::new(),
             items: BTreeMap::new(),
             versions: Versions::current(),

@@ -7,7 +7,7 @@ use crate::results::PlanFile;
 
 /// A place in one of a plan's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Position {
     /// The file, by its number in [`Sources`].
     pub(super) file: usize,
     /// The first byte.
@@ -18,16 +18,16 @@ pub(super) struct Place {
 
 /// An error with its field and position.
 #[derive(Clone, Debug)]
-pub(super) struct Fault {
-    place: Option<Place>,
+pub(super) struct Diagnostic {
+    place: Option<Position>,
     /// The names and numbers that lead to the field, the innermost first.
     path: Vec<String>,
     message: String,
 }
 
-impl Fault {
-    pub(super) fn at(place: Place, message: impl fmt::Display) -> Self {
-        Fault {
+impl Diagnostic {
+    pub(super) fn at(place: Position, message: impl fmt::Display) -> Self {
+        Diagnostic {
             place: Some(place),
             path: Vec::new(),
             message: message.to_string(),
@@ -35,7 +35,7 @@ impl Fault {
     }
 
     /// Gives the fault a place if it has none yet.
-    pub(super) fn or_at(mut self, place: Place) -> Self {
+    pub(super) fn or_at(mut self, place: Position) -> Self {
         self.place.get_or_insert(place);
         self
     }
@@ -55,7 +55,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, step) in self.path.iter().rev().enumerate() {
             let point = if number > 0 { "." } else { "" };
@@ -66,11 +66,11 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for Diagnostic {}
 
-impl serde::de::Error for Fault {
+impl serde::de::Error for Diagnostic {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        Fault {
+        Diagnostic {
             place: None,
             path: Vec::new(),
             message: message.to_string(),
@@ -130,11 +130,11 @@ impl Sources {
     ///   8 | rate = "ten"
     ///     |        ^^^^^
     /// ```
-    pub(super) fn explain(&self, fault: &Fault) -> anyhow::Error {
+    pub(super) fn explain(&self, fault: &Diagnostic) -> anyhow::Error {
         if self.typed {
             return anyhow::Error::msg(fault.to_string());
         }
-        let place = fault.place.unwrap_or(Place {
+        let place = fault.place.unwrap_or(Position {
             file: 0,
             start: 0,
             end: 0,

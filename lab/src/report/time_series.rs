@@ -1,20 +1,20 @@
 //! Time series of several flows in one figure.
 
 use super::distribution::{share, steps};
-use super::scenes::{capital, chart, curve, of, Flow};
+use super::run_groups::{capital, chart, curve, of, Flow};
 use super::section::Draft;
 use super::series::Series;
 use crate::plot::{Chart, Curve, Curves, Figure, Scale};
 
 /// Data that all figures of a group of runs share.
-pub(super) struct Sight<'a> {
+pub(super) struct TimeSeries<'a> {
     pub(super) draft: &'a Draft<'a>,
-    pub(super) scene: &'a str,
+    pub(super) group: &'a str,
     pub(super) caption: String,
     pub(super) flows: &'a [Flow<'a>],
 }
 
-impl Sight<'_> {
+impl TimeSeries<'_> {
     /// The windows over time, in the plan's frames where it has some.
     pub(super) fn windows(&self) -> Vec<Figure> {
         let label = "cwnd, kB";
@@ -45,8 +45,8 @@ impl Sight<'_> {
         let curves = self.curves(points);
         (!curves.is_empty()).then(|| {
             self.draft.figure(
-                &["time", self.scene, name],
-                of(&capital(title), self.scene),
+                &["time", self.group, name],
+                of(&capital(title), self.group),
                 self.caption.clone(),
                 chart("seconds", label, curves),
             )
@@ -55,11 +55,11 @@ impl Sight<'_> {
 
     /// Returns the distribution of a column's values.
     pub(super) fn spread(&self, what: &str, column: &str) -> Option<Figure> {
-        let curves = self.curves(|it| thin(steps(it.values(column))));
+        let curves = self.curves(|it| downsampled(steps(it.values(column))));
         (!curves.is_empty()).then(|| {
             self.draft.figure(
-                &["cdf", self.scene, what],
-                of(&format!("{} over the run", capital(what)), self.scene),
+                &["cdf", self.group, what],
+                of(&format!("{} over the run", capital(what)), self.group),
                 format!("Share of the time. {}", self.caption),
                 Chart::Curves(Curves {
                     x: Scale {
@@ -84,7 +84,7 @@ impl Sight<'_> {
 }
 
 /// Every n-th of a distribution's points: it rises all the same.
-fn thin(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+fn downsampled(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     const MOST: usize = 400;
     let every = points.len().div_ceil(MOST).max(1);
     let last = points.last().copied();

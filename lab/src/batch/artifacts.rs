@@ -7,22 +7,22 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 
-use super::agenda::{Item, Wanted};
+use super::run_set::{Item, Wanted};
 use super::series;
 use crate::backend::{Outcome, Runner};
 use crate::results::write_whole;
 use crate::scenario::Scenario;
 
 /// The places of what is kept, in the folder of the results.
-pub(super) struct Shelf {
+pub(super) struct Artifacts {
     series: PathBuf,
     qlog: PathBuf,
     netem: PathBuf,
 }
 
-impl Shelf {
+impl Artifacts {
     pub(super) fn new(folder: &Path) -> Self {
-        Shelf {
+        Artifacts {
             series: folder.join("series"),
             qlog: folder.join("qlog"),
             netem: folder.join("netem"),

@@ -7,14 +7,14 @@ use anyhow::{Context, Result};
 use super::panels::{panel, PANELS};
 use super::section::Draft;
 use super::series::{read, Series};
-use super::sight::Sight;
+use super::time_series::TimeSeries;
 use crate::plot::palette::Ink;
 use crate::plot::{Chart, Curve, Curves, Figure, Scale};
 use crate::results::{labels, Results, Row};
 
-/// More scenes than this, and more flows in one, are in the series' files
+/// More run_groups than this, and more flows in one, are in the series' files
 /// alone.
-const SCENES: usize = 12;
+const RUN_GROUPS: usize = 12;
 const FLOWS: usize = 12;
 
 /// Number of parts of a run's time, for its goodput.
@@ -30,9 +30,9 @@ pub(super) struct Scene {
     pub(super) alone: Vec<(String, Vec<Figure>)>,
 }
 
-/// All scenes of a plan.
+/// All run_groups of a plan.
 #[derive(Default)]
-pub(super) struct Scenes {
+pub(super) struct RunGroups {
     pub(super) shown: Vec<Scene>,
     /// Number of further runs.
     pub(super) left_out: usize,
@@ -41,8 +41,8 @@ pub(super) struct Scenes {
 /// A flow with its row.
 pub(super) type Flow<'a> = (&'a Row, Series);
 
-impl Scenes {
-    /// The scenes of the plan's first seed.
+impl RunGroups {
+    /// The run_groups of the plan's first seed.
     ///
     /// # Errors
     ///
@@ -50,20 +50,20 @@ impl Scenes {
     pub(super) fn new(draft: &Draft, results: &Results, folder: &Path) -> Result<Self> {
         let Results { manifest, rows } = results;
         let Some(seed) = manifest.seeds.first().filter(|_| manifest.series) else {
-            return Ok(Scenes::default());
+            return Ok(RunGroups::default());
         };
         let several = rows.iter().any(|row| row.flow > 0);
-        let mut scenes: Vec<(String, Vec<&Row>)> = Vec::new();
+        let mut run_groups: Vec<(String, Vec<&Row>)> = Vec::new();
         for row in rows.iter().filter(|row| row.seed == *seed) {
             let title = title(results, row, several);
-            match scenes.iter_mut().find(|(it, _)| *it == title) {
+            match run_groups.iter_mut().find(|(it, _)| *it == title) {
                 Some((_, rows)) => rows.push(row),
-                None => scenes.push((title, vec![row])),
+                None => run_groups.push((title, vec![row])),
             }
         }
-        let all = scenes.len();
-        scenes.truncate(SCENES);
-        let scenes = scenes.into_iter().map(|(title, mut rows)| {
+        let all = run_groups.len();
+        run_groups.truncate(RUN_GROUPS);
+        let run_groups = run_groups.into_iter().map(|(title, mut rows)| {
             let flows = rows.len();
             rows.truncate(FLOWS);
             let caption = caption(draft, *seed, flows);
@@ -74,23 +74,23 @@ impl Scenes {
                 Ok((row, series.with_context(missing)?))
             });
             let flows: Vec<Flow> = flows.collect::<Result<_>>()?;
-            Ok(scene(draft, title, caption, &flows, several))
+            Ok(group(draft, title, caption, &flows, several))
         });
-        Ok(Scenes {
-            shown: scenes.collect::<Result<_>>()?,
-            left_out: all - all.min(SCENES),
+        Ok(RunGroups {
+            shown: run_groups.collect::<Result<_>>()?,
+            left_out: all - all.min(RUN_GROUPS),
         })
     }
 
     pub(super) fn figures(&self) -> impl Iterator<Item = &Figure> {
-        self.shown.iter().flat_map(|scene| {
-            let alone = scene.alone.iter().flat_map(|(_, figures)| figures);
-            scene.together.iter().chain(alone)
+        self.shown.iter().flat_map(|group| {
+            let alone = group.alone.iter().flat_map(|(_, figures)| figures);
+            group.together.iter().chain(alone)
         })
     }
 }
 
-/// The line that the row is in, and its run's controllers where a scene is one
+/// The line that the row is in, and its run's controllers where a group is one
 /// run of many.
 fn title(results: &Results, row: &Row, several: bool) -> String {
     let labels = labels(&results.manifest, row).into_iter();
@@ -108,19 +108,19 @@ fn title(results: &Results, row: &Row, several: bool) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-fn scene(draft: &Draft, title: String, caption: String, flows: &[Flow], several: bool) -> Scene {
-    let sight = Sight {
+fn group(draft: &Draft, title: String, caption: String, flows: &[Flow], several: bool) -> Scene {
+    let time_series = TimeSeries {
         draft,
-        scene: &title,
+        group: &title,
         caption,
         flows,
     };
-    let mut together = sight.windows();
+    let mut together = time_series.windows();
     let goodput = |it: &Series| it.growth("body_bytes", PARTS, 8e-6);
-    let goodput = sight.over_time("goodput", "goodput over time", "goodput, Mbit/s", goodput);
+    let goodput = time_series.over_time("goodput", "goodput over time", "goodput, Mbit/s", goodput);
     together.extend(goodput);
-    together.extend(sight.spread("RTT", "rtt_ms"));
-    together.extend(sight.spread("queueing delay", "queue_ms"));
+    together.extend(time_series.spread("RTT", "rtt_ms"));
+    together.extend(time_series.spread("queueing delay", "queue_ms"));
     let alone = flows.iter().filter(|_| !several).map(|(row, series)| {
         let panels = PANELS.iter();
         let figures = panels.filter_map(|it| panel(draft, &title, it, row, series));
@@ -155,10 +155,10 @@ pub(super) fn chart(x: &str, y: &str, curves: Vec<Curve>) -> Chart {
     })
 }
 
-pub(super) fn of(title: &str, scene: &str) -> String {
-    match scene {
+pub(super) fn of(title: &str, group: &str) -> String {
+    match group {
         "" => title.to_owned(),
-        scene => format!("{title}, {scene}"),
+        group => format!("{title}, {group}"),
     }
 }
 

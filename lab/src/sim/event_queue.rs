@@ -10,7 +10,7 @@ use super::channel::Nanos;
 ///
 /// Most of them are packets on their way, thousands at a time. A lane has those of one link in
 /// their order, and only the first of a lane is in the heap, which stays small.
-pub(super) struct Agenda<E> {
+pub(super) struct EventQueue<E> {
     heap: BinaryHeap<Entry<E>>,
     lanes: Vec<Lane<E>>,
     added: u64,
@@ -33,7 +33,7 @@ struct Lane<E> {
     last: Nanos,
 }
 
-impl<E> Agenda<E> {
+impl<E> EventQueue<E> {
     /// Makes an event queue without events, with this many lanes.
     pub(super) fn new(lanes: usize) -> Self {
         let lane = || Lane {
@@ -41,7 +41,7 @@ impl<E> Agenda<E> {
             behind: VecDeque::new(),
             last: 0,
         };
-        Agenda {
+        EventQueue {
             heap: BinaryHeap::new(),
             lanes: std::iter::repeat_with(lane).take(lanes).collect(),
             added: 0,
@@ -159,11 +159,11 @@ mod tests {
 
     #[test]
     fn events_come_by_time_and_then_in_the_order_of_adding() {
-        let mut agenda = Agenda::new(0);
+        let mut events = EventQueue::new(0);
         for (at, event) in [(2, 'c'), (1, 'a'), (2, 'd'), (1, 'b'), (9, 'x')] {
-            agenda.add(at, event);
+            events.add(at, event);
         }
-        let all: Vec<_> = std::iter::from_fn(|| agenda.next(8)).collect();
+        let all: Vec<_> = std::iter::from_fn(|| events.next(8)).collect();
         assert_eq!(all, [(1, 'a'), (1, 'b'), (2, 'c'), (2, 'd')]);
     }
 
@@ -171,14 +171,14 @@ mod tests {
     fn lanes_change_nothing_in_the_order() {
         let mut generator = crate::entropy::generator(1, 1);
         let mut random = |bound| generator.next_u64() % bound;
-        let mut agendas = [Agenda::new(3), Agenda::new(3)];
+        let mut queues = [EventQueue::new(3), EventQueue::new(3)];
         let mut now = 0;
         for event in 0..10_000 {
             let at = now + random(50);
-            agendas[0].add(at, event);
-            agendas[1].add_to(random(3) as usize, at, event);
+            queues[0].add(at, event);
+            queues[1].add_to(random(3) as usize, at, event);
             if random(3) > 0 {
-                let [next, from_lanes] = agendas.each_mut().map(|agenda| agenda.next(u64::MAX));
+                let [next, from_lanes] = queues.each_mut().map(|events| events.next(u64::MAX));
                 assert_eq!(next, from_lanes);
                 now = next.map_or(now, |(at, _)| at);
             }
