@@ -69,6 +69,8 @@ def run(folder, peers, server, cc, link, seed, seconds):
     record = transfer(peers.programs, folder, options, chroot(folder / "server", serve, environment),
                       chroot(folder / "client", fetch, ENVIRONMENT), patience)
     complete(record, patience)
+    if record["server_seconds"] is None:
+        raise Trouble("the server's processor time is unknown")
     summary = json.loads((folder / "client/output.txt").read_text().splitlines()[-1])
     down = record["link"]["down"]
     return {

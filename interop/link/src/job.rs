@@ -1,16 +1,17 @@
 //! A transfer over the link: namespaces, server, client, and what became of them.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{bail, ensure, Context, Result};
 use clap::Parser;
 use petra_lab::testbed::{self, Priority, Process, Role, Testbed};
 use serde::{Deserialize, Serialize};
@@ -85,7 +86,17 @@ struct Words {
     options: link::Options,
 }
 
-/// Replaces this process by one that does the job in a sandbox.
+/// Tells the link to stop, even if what goes over it panics.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Replaces this process by one that does the job in a sandbox. A Ctrl-C ends both. The one that
+/// is left is unshare(1), which blocks SIGTERM: signals are for its process group.
 pub(crate) fn run(job: &Path) -> Result<()> {
     let program = std::env::current_exe().context("cannot tell where this program is")?;
     let mut sandbox = testbed::sandbox();
@@ -95,6 +106,11 @@ pub(crate) fn run(job: &Path) -> Result<()> {
 
 /// Does a job in the sandbox that this process is in.
 pub(crate) fn inside(job: &Path) -> Result<()> {
+    // This is process 1, which signals end only through a handler.
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let at_once = Arc::new(AtomicBool::new(true));
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, at_once)?;
+    }
     let context = || format!("cannot read the job {}", job.display());
     let file = File::open(job).with_context(context)?;
     let job: Job = serde_json::from_reader(io::BufReader::new(file)).with_context(context)?;
@@ -105,7 +121,9 @@ pub(crate) fn inside(job: &Path) -> Result<()> {
 
 impl Job {
     fn transfer(&self) -> Result<Record> {
+        let patience = Duration::try_from_secs_f64(self.patience).context("patience")?;
         let Words { options } = Words::try_parse_from(&self.link)?;
+        self.qlogs.as_deref().map_or(Ok(()), clear)?;
         let mut testbed = Testbed::new(&["client", "server"])?;
         let mut link = Link::open(&options)?;
         for (end, addresses) in &self.addresses {
@@ -118,23 +136,33 @@ impl Job {
                 link.run(&stop)?;
                 anyhow::Ok(link.report())
             });
-            let ends = self.ends(&mut testbed);
-            stop.store(true, Ordering::Relaxed);
+            let ends = {
+                let _stop = Stop(&stop);
+                self.ends(&mut testbed, patience)
+            };
             let carried = carrying.join().expect("the link does not panic");
             let report = carried.context("the link failed")?;
             anyhow::Ok((ends?, report))
         })?;
         let qlogs = self.qlogs.as_ref().filter(|_| ends.client == Some(0));
-        let figures = qlogs.map(|qlogs| Figures::read(qlogs, &report));
+        let figures = qlogs.map(|qlogs| {
+            // Otherwise its qlog may lack the end.
+            ensure!(
+                ends.server == Some(0),
+                "the server did not end well (got {:?}); expected 0",
+                ends.server
+            );
+            Figures::read(qlogs, &report)
+        });
         Ok(Record {
-            ends,
             figures: figures.transpose()?,
+            ends,
             link: report,
         })
     }
 
     /// Runs the programs of the transfer.
-    fn ends(&self, testbed: &mut Testbed) -> Result<Ends> {
+    fn ends(&self, testbed: &mut Testbed, patience: Duration) -> Result<Ends> {
         let mut server = self.server.start(testbed, "server")?;
         let mut ends = Ends {
             listening: server.listens(PORT)?,
@@ -147,9 +175,15 @@ impl Job {
                 thread::sleep(HEAD_START);
             }
             let mut client = self.client.start(testbed, "client")?;
-            let ended = client.wait(Duration::from_secs_f64(self.patience))?;
+            let ended = client.wait(patience)?;
             ends.client = ended.and_then(code);
             ends.server_seconds = server.processor_seconds().ok();
+            for (process, (_, program)) in beside.iter_mut().zip(&self.beside) {
+                if let Some(status) = process.wait(Duration::ZERO)? {
+                    let (command, tail) = (program.command.join(" "), process.tail());
+                    bail!("`{command}` ended before the transfer, with {status}: {tail}");
+                }
+            }
         }
         ends.server = server.stop().ok().and_then(code);
         Ok(ends)
@@ -166,10 +200,33 @@ impl Program {
             namespace,
             priority: Priority::Everything(role),
             command: &self.command,
-            folder: self.log.parent().unwrap_or(Path::new(".")),
+            folder: parent(&self.log),
             log: &self.log,
         })
     }
+}
+
+/// Removes the qlogs that an earlier run has left in a folder.
+fn clear(qlogs: &Path) -> Result<()> {
+    let context = || format!("cannot clear the folder of qlogs {}", qlogs.display());
+    let entries = match qlogs.read_dir() {
+        // The server makes it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.with_context(context)?,
+    };
+    for entry in entries {
+        let path = entry.with_context(context)?.path();
+        if path.extension().is_some_and(|kind| kind == "sqlog") {
+            fs::remove_file(path).with_context(context)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the folder of a file.
+fn parent(file: &Path) -> &Path {
+    let folder = file.parent().filter(|folder| *folder != Path::new(""));
+    folder.unwrap_or(Path::new("."))
 }
 
 /// Gives a namespace its end of the link: the device of the same name, with addresses and routes.
@@ -190,4 +247,51 @@ fn attach(testbed: &mut Testbed, end: &str, addresses: &[String]) -> Result<()> 
 
 fn code(status: ExitStatus) -> Option<i32> {
     status.code().or(status.signal().map(|signal| -signal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patience_that_is_not_a_time_is_an_error() {
+        for patience in ["-1", "1e300"] {
+            let program = r#"{"command": ["true"], "log": "log"}"#;
+            let job = format!(
+                r#"{{"link": [], "addresses": {{}}, "server": {program}, "client": {program},
+                "patience": {patience}}}"#
+            );
+            let job: Job = serde_json::from_str(&job).unwrap();
+            assert_eq!(job.transfer().unwrap_err().to_string(), "patience");
+        }
+    }
+
+    #[test]
+    fn a_panic_stops_the_link() {
+        let stop = AtomicBool::new(false);
+        let outcome = std::panic::catch_unwind(|| {
+            let _stop = Stop(&stop);
+            panic!("no transfer");
+        });
+        assert!(outcome.is_err() && stop.into_inner());
+    }
+
+    #[test]
+    fn only_qlogs_of_an_earlier_run_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.sqlog", "a.qvis.sqlog", "keys.log"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        clear(folder.path()).unwrap();
+        let left = folder.path().read_dir().unwrap();
+        let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["keys.log"]);
+        clear(&folder.path().join("none")).unwrap();
+    }
+
+    #[test]
+    fn a_file_without_a_folder_is_in_the_present_one() {
+        assert_eq!(parent(Path::new("s.log")), Path::new("."));
+        assert_eq!(parent(Path::new("logs/s.log")), Path::new("logs"));
+    }
 }

@@ -114,6 +114,12 @@ impl Link {
                 .map(|folder| Capture::create(&folder.join(name)))
                 .transpose()
         };
+        // Both ways append to them; the captures of an earlier run are not theirs.
+        for name in ["client.pcap", "server.pcap"] {
+            if let Some(path) = options.captures.as_ref().map(|folder| folder.join(name)) {
+                File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+            }
+        }
         let way = |number: u64, direction: &Direction, from: &str, to: &str| -> Result<Way> {
             Ok(Way {
                 channel: Channel::new(direction, round_trip, generator(options.seed, number))?,

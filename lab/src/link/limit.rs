@@ -50,6 +50,7 @@ mod tests {
         assert!((halved - 6_515_000.0).abs() < 1e-3, "{halved}");
         assert_eq!(goodput_limit(10_000_000, 0.0, 20), 0.0);
     }
+
     #[test]
     fn the_limits_of_a_direction_are_those_of_its_rate() {
         let direction = Direction {

@@ -223,7 +223,10 @@ fn sandboxed(sandbox: &Sandbox, job: &Job, folder: &Path, stop: &AtomicBool) -> 
         bail!("{error}");
     }
     let Ok(record) = fs::read(exchange.join(RECORD)) else {
-        bail!("the sandbox ended early, saying:\n{}", process.tail());
+        bail!(
+            "the sandbox ended early, saying:\n{}",
+            process.output().trim()
+        );
     };
     fs::remove_dir_all(exchange)?;
     Ok(serde_json::from_slice(&record)?)

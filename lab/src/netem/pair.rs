@@ -55,9 +55,10 @@ impl Pair<'_> {
             "the client ended with {status}: {}",
             client.tail()
         );
-        let said = client.tail();
-        let summary = said.lines().last().unwrap_or_default();
-        serde_json::from_str(summary).context("the client did not print JSON")
+        // The log has errors, too.
+        let said = client.output();
+        let summary = said.lines().rfind(|line| line.starts_with('{'));
+        serde_json::from_str(summary.unwrap_or_default()).context("the client did not print JSON")
     }
 
     /// Starts a program in its namespace and in the run's folder.

@@ -74,7 +74,7 @@ fn job(folder: &Path) -> Result<()> {
         folder,
         testbed,
     };
-    let server = pair.serve()?;
+    let mut server = pair.serve()?;
     let qdiscs = Qdiscs::read()?;
     let processor = Processor::read()?;
     let rate = job.link.down.rate;
@@ -85,7 +85,11 @@ fn job(folder: &Path) -> Result<()> {
     let processor_busy = processor.busy_since()?;
     let qdiscs = Qdiscs::read()?.since(&qdiscs);
     let status = server.stop().context("cannot stop the server")?;
-    ensure!(status.success(), "the server ended with {status}");
+    ensure!(
+        status.success(),
+        "the server ended with {status}: {}",
+        server.tail()
+    );
 
     let record = Record {
         kernel: kernel()?,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::thread;
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, ensure, Context, Result};
 use nix::mount::{mount, MsFlags};
 use nix::sched::{setns, CloneFlags};
 use nix::unistd::geteuid;
@@ -65,11 +65,18 @@ impl Testbed {
     ///
     /// # Errors
     ///
-    /// The command that failed; outside of a sandbox, the first one.
+    /// The command that failed; outside of a sandbox, that it is none.
     pub fn new(namespaces: &[&str]) -> Result<Self> {
         let mut testbed = Testbed {
             commands: Vec::new(),
         };
+        // Elsewhere the /run of the machine would disappear. User-mode Linux has this process as
+        // init, too.
+        let id = std::process::id();
+        ensure!(
+            id == 1,
+            "testbed: not in a sandbox (got process {id}); expected process 1"
+        );
         // `ip netns` keeps names in /run/netns; here they are nobody else's.
         mount(
             Some("tmpfs"),

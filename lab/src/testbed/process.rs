@@ -1,16 +1,17 @@
 //! Processes that do not outlive who started them.
 
 use std::fs::{self, File};
-use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, Context, Result};
+use nix::errno::Errno;
 use nix::sys::signal::{kill, killpg, Signal};
+use nix::sys::wait::{waitid, Id, WaitPidFlag};
 use nix::unistd::{sysconf, Pid, SysconfVar};
 
 /// Time within which a server must start, and end when it is asked to.
@@ -25,10 +26,12 @@ const TICK: Duration = Duration::from_millis(10);
 /// A process and its children, which are a process group: a Ctrl-C reaches them only from here.
 #[derive(Debug)]
 pub struct Process {
+    /// Not waited for until its group is ended: till then nobody else gets its id.
+    child: Child,
     id: Pid,
     log: PathBuf,
-    /// Hands over the status of a process that has ended.
-    ended: mpsc::Receiver<io::Result<ExitStatus>>,
+    /// Reports the end of the process.
+    ended: mpsc::Receiver<()>,
     status: Option<ExitStatus>,
 }
 
@@ -40,7 +43,7 @@ impl Process {
     /// A log that cannot be written, or a missing program.
     pub fn start(command: &mut Command, log: &Path) -> Result<Self> {
         let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
-        let mut child = command
+        let child = command
             .process_group(0)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
@@ -49,9 +52,14 @@ impl Process {
             .with_context(|| format!("cannot run `{}`", command.get_program().display()))?;
         let id = Pid::from_raw(child.id() as i32);
         let (sender, ended) = mpsc::channel();
-        // Nobody may listen any more.
-        thread::spawn(move || drop(sender.send(child.wait())));
+        thread::spawn(move || {
+            let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+            while waitid(Id::Pid(id), flags) == Err(Errno::EINTR) {}
+            // Nobody may listen any more.
+            let _ = sender.send(());
+        });
         Ok(Process {
+            child,
             id,
             log: log.to_owned(),
             ended,
@@ -59,7 +67,8 @@ impl Process {
         })
     }
 
-    /// Waits for the end, and returns the status; `None` if it takes longer than `patience`.
+    /// Waits for the end, and returns the status; `None` if it takes longer than `patience`. Ends
+    /// the children of a process that has ended.
     ///
     /// # Errors
     ///
@@ -67,7 +76,10 @@ impl Process {
     pub fn wait(&mut self, patience: Duration) -> Result<Option<ExitStatus>> {
         if self.status.is_none() {
             match self.ended.recv_timeout(patience) {
-                Ok(status) => self.status = Some(status?),
+                Ok(()) => {
+                    self.end_group();
+                    self.status = Some(self.child.wait()?);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => bail!("a process ended without a status"),
             }
@@ -119,14 +131,20 @@ impl Process {
     /// # Errors
     ///
     /// A process that had to be killed.
-    pub fn stop(mut self) -> Result<ExitStatus> {
+    pub fn stop(&mut self) -> Result<ExitStatus> {
         self.end(PATIENCE)?
             .with_context(|| format!("no end {PATIENCE:?} after SIGTERM: {}", self.tail()))
     }
 
+    /// Returns the log so far. Bytes that are not UTF-8 are replaced.
+    pub fn output(&self) -> String {
+        let bytes = fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
     /// Returns the end of the log, for an error message.
     pub fn tail(&self) -> String {
-        let text = fs::read_to_string(&self.log).unwrap_or_default();
+        let text = self.output();
         let lines: Vec<&str> = text.lines().collect();
         let last = lines[lines.len().saturating_sub(10)..].join("\n");
         if last.is_empty() {
@@ -138,15 +156,23 @@ impl Process {
 
     /// Ends the group. Returns the status, unless the process had to be killed.
     fn end(&mut self, patience: Duration) -> Result<Option<ExitStatus>> {
-        if self.wait(Duration::ZERO)?.is_none() {
-            // User-mode Linux ends its helper processes on SIGTERM. Signals fail
-            // when there is nobody left, which is what they are for.
-            let _ = kill(self.id, Signal::SIGTERM);
+        if let Some(status) = self.wait(Duration::ZERO)? {
+            return Ok(Some(status));
         }
+        // User-mode Linux ends its helper processes on SIGTERM.
+        let _ = kill(self.id, Signal::SIGTERM);
         let status = self.wait(patience)?;
-        let _ = killpg(self.id, Signal::SIGKILL);
-        self.wait(CLEANUP)?;
+        if status.is_none() {
+            self.end_group();
+            self.wait(CLEANUP)?;
+        }
         Ok(status)
+    }
+
+    /// Kills whoever is left of the group. The process itself must not be waited for before.
+    fn end_group(&self) {
+        // It fails when there is nobody left, which is what it is for.
+        let _ = killpg(self.id, Signal::SIGKILL);
     }
 }
 
@@ -194,6 +220,22 @@ mod tests {
         eventually("the child is still there", || {
             state().is_empty() || state().contains("(sleep) Z")
         });
+    }
+
+    #[test]
+    fn a_process_that_has_ended_keeps_its_id_until_its_children_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut process, child) = shell(folder.path(), "sleep 1000 & echo $!");
+        let state = |id: &str| fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        let id = process.id.to_string();
+        eventually("the id is free", || state(&id).contains(") Z"));
+        assert!(process.wait(PATIENCE).unwrap().unwrap().success());
+        assert_eq!(state(&id), "");
+        eventually("the child is still there", || {
+            state(&child).is_empty() || state(&child).contains(") Z")
+        });
+        // There is nobody left to be asked.
+        assert!(process.stop().unwrap().success());
     }
 
     #[test]
