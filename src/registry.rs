@@ -12,7 +12,7 @@ use super::westwood::WestwoodConfig;
 use super::westwood_nr::WestwoodNrConfig;
 
 /// Every controller.
-const CONTROLLERS: [Registration; 6] = [
+const CONTROLLERS: &[Registration] = &[
     registration::<PetraConfig>("PETRA made robust for QUIC"),
     registration::<PetraThesisConfig>("PETRA as its thesis defines it"),
     registration::<WestwoodConfig>("TCP Westwood"),

@@ -204,15 +204,19 @@ fn row(cells: &[&str]) -> String {
 mod tests {
     use super::*;
 
+    /// With `UPDATE_PAGES` in the environment it writes the page instead.
     #[test]
     fn the_committed_page_is_what_the_program_prints() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference.md");
-        let committed = std::fs::read_to_string(file).unwrap();
         let printed = page().unwrap();
+        if std::env::var_os("UPDATE_PAGES").is_some() {
+            std::fs::write(file, &printed).unwrap();
+        }
+        let committed = std::fs::read_to_string(file).unwrap();
         assert!(
             committed == printed,
-            "docs/reference.md: not what the program has; expected the output of \
-             `petra-lab reference`"
+            "docs/reference.md: out of date; expected the output of \
+             `UPDATE_PAGES=1 cargo test -p petra-lab --lib reference::`"
         );
     }
 

@@ -184,10 +184,10 @@ fn of_each_bad_plan_it_is_told_what_is_wrong() {
     assert!(!error.contains("good.toml"), "{error}");
     assert!(place
         .fails("check good.toml --seeds 200000")
-        .contains("6 points x 200000 seeds are more than 1000000 runs"));
+        .contains("too many runs (got 6 points x 200000 seeds); expected 1000000 at most"));
     assert!(place
         .fails("check good.toml --seeds 2000000")
-        .contains("2000000 seeds; a plan has 1000000 at most"));
+        .contains("seeds: too many (got 2000000); expected 1000000 at most"));
     place.add("own.toml", "extends = \"plan.toml\"");
     let error = place.fails("check plan.toml own.toml");
     assert_eq!(error.matches("plan.toml:8:8").count(), 1, "{error}");
