@@ -86,7 +86,7 @@ struct Words {
     options: link::Options,
 }
 
-/// Tells the link to stop, even if what goes over it panics.
+/// Stops the link when it is dropped, also by a panic.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
