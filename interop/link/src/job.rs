@@ -86,7 +86,7 @@ struct Words {
     options: link::Options,
 }
 
-/// Tells the link to stop, even if what goes over it panics.
+/// Stops the link when it is dropped, also by a panic.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -95,8 +95,8 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Replaces this process by one that does the job in a sandbox. A Ctrl-C ends both. The one that
-/// is left is unshare(1), which blocks SIGTERM: signals are for its process group.
+/// Replaces this process by one that does the job in a sandbox. A Ctrl-C ends the job. This
+/// process becomes unshare(1), which blocks SIGTERM: send it to the process group.
 pub(crate) fn run(job: &Path) -> Result<()> {
     let program = std::env::current_exe().context("cannot tell where this program is")?;
     let mut sandbox = testbed::sandbox();
@@ -123,8 +123,8 @@ impl Job {
     fn transfer(&self) -> Result<Record> {
         let patience = Duration::try_from_secs_f64(self.patience).context("patience")?;
         let Words { options } = Words::try_parse_from(&self.link)?;
-        self.qlogs.as_deref().map_or(Ok(()), clear)?;
         let mut testbed = Testbed::new(&["client", "server"])?;
+        self.qlogs.as_deref().map_or(Ok(()), clear)?;
         let mut link = Link::open(&options)?;
         for (end, addresses) in &self.addresses {
             attach(&mut testbed, end, addresses)?;

@@ -113,7 +113,7 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// A process that has ended.
+    /// A process that has ended and been waited for.
     pub fn processor_seconds(&self) -> Result<f64> {
         let path = format!("/proc/{}/stat", self.id);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
