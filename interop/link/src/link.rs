@@ -17,7 +17,7 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use serde::Serialize;
 
 use crate::capture::Capture;
-use crate::mischief::{self, Mischief};
+use crate::impairments::{self, Impairments};
 use crate::tally::{self, Tally};
 use crate::translation::{self, Translation};
 use crate::tun;
@@ -48,7 +48,7 @@ pub(crate) struct Options {
     link: LinkOptions,
 
     #[command(flatten)]
-    mischief: mischief::Options,
+    impairments: impairments::Options,
 
     #[command(flatten)]
     translation: translation::Options,
@@ -97,7 +97,7 @@ struct Way {
     /// Packets in transit, by arrival time and by the order in which they entered.
     transit: BTreeMap<(Nanos, u64), Vec<u8>>,
     decided: u64,
-    mischief: Mischief,
+    impairments: Impairments,
     entering: Option<Capture>,
     leaving: Option<Capture>,
     tally: Tally,
@@ -125,8 +125,8 @@ impl Link {
                 channel: Channel::new(direction, round_trip, generator(options.seed, number))?,
                 transit: BTreeMap::new(),
                 decided: 0,
-                mischief: options
-                    .mischief
+                impairments: options
+                    .impairments
                     .of(number == 0, generator(options.seed, 2 + number)),
                 entering: capture(from)?,
                 leaving: capture(to)?,
@@ -258,7 +258,7 @@ impl Way {
         }
         while let Some(entry) = self.transit.first_entry().filter(|e| e.key().0 <= now) {
             let mut packet = entry.remove();
-            if self.mischief.passes(now, &mut packet) {
+            if self.impairments.passes(now, &mut packet) {
                 deliver(&mut packet, &mut self.leaving)?;
             } else {
                 self.tally.lose();

@@ -2,11 +2,11 @@
 //! namespaces:
 //!
 //! ```text
-//!  client ── TUN ──▶ channel ──▶ mischief ──▶ translation ──▶ TUN ── server
+//!  client ── TUN ──▶ channel ──▶ impairments ──▶ translation ──▶ TUN ── server
 //!                                                    and the same back
 //! ```
 //!
-//! The channel is the laboratory's, the one that simulations use. Mischief and
+//! The channel is the laboratory's, the one that simulations use. Impairments and
 //! translation are those of the QUIC interop runner's scenarios. Captures are
 //! taken where packets enter and leave. On SIGINT or SIGTERM it prints what it has
 //! carried and the most that it can carry, as JSON, and ends.
@@ -23,9 +23,9 @@ use clap::{Parser, Subcommand};
 
 mod capture;
 mod figures;
+mod impairments;
 mod job;
 mod link;
-mod mischief;
 mod packet;
 mod tally;
 mod translation;

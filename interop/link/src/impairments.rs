@@ -17,7 +17,7 @@ const CORRUPTIBLE: usize = 50;
 /// Impairments on the command line. They apply in both directions by default.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "The interop runner's scenarios")]
-#[group(id = "mischief")]
+#[group(id = "impairments")]
 pub(crate) struct Options {
     /// Percentage of datagrams to drop
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
@@ -63,7 +63,7 @@ impl FromStr for Blackhole {
 }
 
 /// The impairments of one direction.
-pub(crate) struct Mischief {
+pub(crate) struct Impairments {
     options: Options,
     random: Pcg64,
     begun: Option<Nanos>,
@@ -73,12 +73,12 @@ pub(crate) struct Mischief {
 
 impl Options {
     /// For one direction.
-    pub(crate) fn of(&self, to_server: bool, random: Pcg64) -> Mischief {
+    pub(crate) fn of(&self, to_server: bool, random: Pcg64) -> Impairments {
         let mut options = self.clone();
         if !to_server {
             options.drop_to_server.clear();
         }
-        Mischief {
+        Impairments {
             options,
             random,
             begun: None,
@@ -88,7 +88,7 @@ impl Options {
     }
 }
 
-impl Mischief {
+impl Impairments {
     /// Applies the impairments, which may change the packet. Returns true if the packet continues.
     pub(crate) fn passes(&mut self, now: Nanos, packet: &mut [u8]) -> bool {
         let Some(at) = udp(packet) else {
