@@ -11,7 +11,7 @@ use petra_lab::link::{
     Policer, Queue, Step,
 };
 use petra_lab::plan::Plan;
-use petra_lab::sim::{Channel, Fate, Nanos, Parcel};
+use petra_lab::sim::{Channel, Nanos, PacketOutcome, QueuedPacket};
 use proptest::prelude::*;
 use rand_pcg::rand_core::Rng;
 use rand_pcg::Pcg64;
@@ -24,14 +24,14 @@ type Entry = (Nanos, u32, usize);
 
 /// Returns the outcome of each packet, in the order of entering; `None` for packets that are still
 /// inside at the end.
-fn pass(direction: &Direction, entries: &[Entry], end: Nanos) -> Vec<Option<Fate>> {
+fn pass(direction: &Direction, entries: &[Entry], end: Nanos) -> Vec<Option<PacketOutcome>> {
     let round_trip = 2 * direction.delay;
     let mut channel = Channel::new(direction, round_trip, generator(1, 1)).unwrap();
-    let mut fates = vec![None; entries.len()];
+    let mut outcomes = vec![None; entries.len()];
     let mut settle = |channel: &mut Channel<usize>| {
-        while let Some((index, fate)) = channel.decided() {
-            assert_eq!(fates[index], None, "one fate for each packet");
-            fates[index] = Some(fate);
+        while let Some((index, outcome)) = channel.decided() {
+            assert_eq!(outcomes[index], None, "one outcome for each packet");
+            outcomes[index] = Some(outcome);
         }
     };
     for (index, (at, flow, bytes)) in entries.iter().enumerate() {
@@ -41,7 +41,7 @@ fn pass(direction: &Direction, entries: &[Entry], end: Nanos) -> Vec<Option<Fate
         }
         channel.enter(
             *at,
-            Parcel {
+            QueuedPacket {
                 content: index,
                 bytes: *bytes,
                 flow: *flow,
@@ -54,7 +54,7 @@ fn pass(direction: &Direction, entries: &[Entry], end: Nanos) -> Vec<Option<Fate
         channel.advance(next);
         settle(&mut channel);
     }
-    fates
+    outcomes
 }
 
 fn uniform(random: &mut Pcg64) -> f64 {
@@ -80,9 +80,9 @@ fn regular(flow: u32, every: Nanos, bytes: usize, end: Nanos) -> Vec<Entry> {
         .collect()
 }
 
-fn queued(fate: &Option<Fate>) -> Option<Nanos> {
-    match fate {
-        Some(Fate::Arrives { queued, .. }) => Some(*queued),
+fn queued(outcome: &Option<PacketOutcome>) -> Option<Nanos> {
+    match outcome {
+        Some(PacketOutcome::Arrives { queued, .. }) => Some(*queued),
         _ => None,
     }
 }
@@ -105,10 +105,10 @@ fn wide() -> Direction {
 fn random_arrivals_wait_as_long_as_md1_says() {
     for load in [0.5, 0.8, 0.9] {
         let entries = poisson(400_000, MS as f64 / load, 1000);
-        let fates = pass(&wide(), &entries, 0);
-        let waits = fates
+        let outcomes = pass(&wide(), &entries, 0);
+        let waits = outcomes
             .iter()
-            .map(|fate| queued(fate).unwrap() as f64 / MS as f64);
+            .map(|outcome| queued(outcome).unwrap() as f64 / MS as f64);
         let measured = mean(waits);
         // Pollaczek and Khinchine, with a constant service of 1 ms.
         let theory = load / (2.0 * (1.0 - load));
@@ -135,7 +135,7 @@ fn a_rate_that_is_said_in_another_way_is_the_same_rate() {
         ..small.clone()
     };
     let plain = pass(&small, &entries, 0);
-    assert!(plain.contains(&Some(Fate::Overflowed)));
+    assert!(plain.contains(&Some(PacketOutcome::Overflowed)));
     assert_eq!(plain, pass(&in_steps, &entries, 0));
 }
 
@@ -149,8 +149,8 @@ fn codel_brings_a_standing_queue_to_its_target() {
     // Three packets a second too much, which a drop or two per interval undo.
     let entries = regular(0, 997_000, 1000, 100 * SECOND);
     let wait = |aqm| {
-        let fates = pass(&managed(aqm), &entries, 200 * SECOND);
-        let late = fates.iter().skip(entries.len() / 2).filter_map(queued);
+        let outcomes = pass(&managed(aqm), &entries, 200 * SECOND);
+        let late = outcomes.iter().skip(entries.len() / 2).filter_map(queued);
         mean(late.map(|queued| queued as f64 / MS as f64))
     };
     let full = wait("drop-tail");
@@ -176,11 +176,11 @@ fn fq_codel_keeps_a_modest_flow_from_a_heavy_one() {
             queue: Queue::Bytes(100_000),
             ..wide()
         };
-        let fates = pass(&direction, &entries, 40 * SECOND);
+        let outcomes = pass(&direction, &entries, 40 * SECOND);
         let of = |flow: u32| -> Vec<Option<Nanos>> {
-            let entries = entries.iter().zip(&fates);
+            let entries = entries.iter().zip(&outcomes);
             let own = entries.filter(|((_, other, _), _)| *other == flow);
-            own.map(|(_, fate)| queued(fate)).collect()
+            own.map(|(_, outcome)| queued(outcome)).collect()
         };
         [of(1), of(2)]
     };
@@ -206,11 +206,11 @@ fn red_holds_its_average_between_its_thresholds() {
     };
     // 5 % too much, so that in the long run 1 of 21 is dropped.
     let entries = poisson(300_000, MS as f64 / 1.05, 1000);
-    let fates = pass(&direction, &entries, 0);
-    let late = &fates[100_000..];
+    let outcomes = pass(&direction, &entries, 0);
+    let late = &outcomes[100_000..];
     let dropped = late
         .iter()
-        .filter(|fate| **fate == Some(Fate::Dropped))
+        .filter(|outcome| **outcome == Some(PacketOutcome::Dropped))
         .count();
     let share = dropped as f64 / late.len() as f64;
     assert!((share - 0.05 / 1.05).abs() < 0.005, "{share}");
@@ -238,8 +238,8 @@ fn aggregated_packets_enter_together() {
     let entries = at(&[0, 1, 2, 3, 20, 21, 29, 30, 31]);
     let arrivals: Vec<Nanos> = pass(&direction, &entries, SECOND)
         .iter()
-        .map(|fate| match fate {
-            Some(Fate::Arrives { at, .. }) => at / MS,
+        .map(|outcome| match outcome {
+            Some(PacketOutcome::Arrives { at, .. }) => at / MS,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -257,7 +257,7 @@ fn of_small_packets_every_third_passes() {
         .into();
     let passed: Vec<bool> = pass(&direction, &entries, 0)
         .iter()
-        .map(|fate| *fate != Some(Fate::Thinned))
+        .map(|outcome| *outcome != Some(PacketOutcome::Thinned))
         .collect();
     let expected = [true, true, false, false, true, true, false, false];
     assert_eq!(passed, expected);
@@ -294,11 +294,11 @@ fn the_same_seed_is_the_same_link_on_every_machine() {
     let entries: Vec<Entry> = (0..50_000).map(|_| next()).collect();
     // FNV-1a of when each arrives, or of what else becomes of it.
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for fate in pass(&direction, &entries, SECOND) {
-        let word = match fate {
-            Some(Fate::Arrives { at, queued }) => at ^ queued.rotate_left(32),
-            Some(Fate::Lost { .. }) => 1,
-            Some(Fate::Dropped) => 2,
+    for outcome in pass(&direction, &entries, SECOND) {
+        let word = match outcome {
+            Some(PacketOutcome::Arrives { at, queued }) => at ^ queued.rotate_left(32),
+            Some(PacketOutcome::Lost { .. }) => 1,
+            Some(PacketOutcome::Dropped) => 2,
             _ => 3,
         };
         for byte in word.to_le_bytes() {
@@ -467,7 +467,7 @@ proptest! {
     ) {
         direction.check().unwrap();
         let last = entries.last().unwrap().0;
-        let fates = pass(&direction, &entries, last + 3600 * SECOND);
+        let outcomes = pass(&direction, &entries, last + 3600 * SECOND);
         let steps = direction.steps.iter();
         let delays = steps.filter_map(|step| step.delay);
         let delays = delays.chain(direction.handover.map(|handover| handover.delay));
@@ -475,10 +475,10 @@ proptest! {
         let jitters = direction.steps.iter().filter_map(|step| step.jitter);
         let steady = jitters.fold(direction.jitter, Duration::max).is_zero();
         let mut arrivals = [0; 3];
-        for ((entered, flow, _), fate) in entries.iter().zip(&fates) {
+        for ((entered, flow, _), outcome) in entries.iter().zip(&outcomes) {
             // An hour later nothing is inside.
-            let fate = fate.expect("a fate");
-            if let Fate::Arrives { at, queued } = fate {
+            let outcome = outcome.expect("an outcome");
+            if let PacketOutcome::Arrives { at, queued } = outcome {
                 // Jitter may shorten the delay, but never below none.
                 prop_assert!(at >= entered + queued);
                 if steady {
@@ -504,12 +504,12 @@ proptest! {
             queue: Queue::Bytes(30_000),
             ..Direction::default()
         };
-        let fates = pass(&direction, &entries, 3600 * SECOND);
+        let outcomes = pass(&direction, &entries, 3600 * SECOND);
         let mut out: Vec<(Nanos, usize)> = entries
             .iter()
-            .zip(&fates)
-            .filter_map(|((.., bytes), fate)| match fate {
-                Some(Fate::Arrives { at, .. }) => Some((*at, *bytes)),
+            .zip(&outcomes)
+            .filter_map(|((.., bytes), outcome)| match outcome {
+                Some(PacketOutcome::Arrives { at, .. }) => Some((*at, *bytes)),
                 _ => None,
             })
             .collect();
@@ -530,9 +530,9 @@ fn wifi(case: &str) -> Direction {
     point.unwrap().scenario.path.remove(0).down
 }
 
-fn arrival(fate: &Option<Fate>) -> Option<Nanos> {
-    match fate {
-        Some(Fate::Arrives { at, .. }) => Some(*at),
+fn arrival(outcome: &Option<PacketOutcome>) -> Option<Nanos> {
+    match outcome {
+        Some(PacketOutcome::Arrives { at, .. }) => Some(*at),
         _ => None,
     }
 }
@@ -543,9 +543,9 @@ fn contention_for_the_air_is_paretos_and_holds_for_what_is_sent_together() {
     // Pairs 1 ms apart, 400 ms from each other: in the same 4 ms, and after the rest.
     let pairs = (0..20_000u64).flat_map(|pair| [400 * pair, 400 * pair + 1]);
     let entries: Vec<Entry> = pairs.map(|ms| (ms * MS, 0, 1000)).collect();
-    let fates = pass(&crowded, &entries, 0);
-    let delay = |index: usize| (arrival(&fates[index]).unwrap() - entries[index].0) as f64 / 1e6;
-    let mut delays: Vec<f64> = (0..fates.len()).step_by(2).map(delay).collect();
+    let outcomes = pass(&crowded, &entries, 0);
+    let delay = |index: usize| (arrival(&outcomes[index]).unwrap() - entries[index].0) as f64 / 1e6;
+    let mut delays: Vec<f64> = (0..outcomes.len()).step_by(2).map(delay).collect();
     // But for those that wait for one before them which is 400 ms late.
     let pairs = (0..).step_by(2).zip(&delays);
     let apart = pairs.filter(|(index, first)| (delay(index + 1) - **first).abs() > 1e-6);
@@ -568,9 +568,9 @@ fn contention_for_the_air_is_paretos_and_holds_for_what_is_sent_together() {
 fn aggregated_frames_come_every_5_ms_with_all_that_was_sent_meanwhile() {
     // All that 40 Mbit/s carry.
     let entries = regular(0, MS / 5, 1000, SECOND);
-    let fates = pass(&wifi("aggregation"), &entries, 0);
+    let outcomes = pass(&wifi("aggregation"), &entries, 0);
     let mut frames = BTreeMap::<Nanos, usize>::new();
-    for at in fates.iter().map(|fate| arrival(fate).unwrap()) {
+    for at in outcomes.iter().map(|outcome| arrival(outcome).unwrap()) {
         *frames.entry(at).or_default() += 1;
     }
     assert!(frames.keys().all(|at| at % (5 * MS) == 0));
@@ -582,8 +582,8 @@ fn aggregated_frames_come_every_5_ms_with_all_that_was_sent_meanwhile() {
 fn fades_carry_the_rates_of_their_steps_and_lose_in_the_deepest() {
     let fades = wifi("fades");
     let entries = regular(0, MS / 5, 1000, 16 * SECOND);
-    let fates = pass(&fades, &entries, 17 * SECOND);
-    let left: Vec<Nanos> = fates
+    let outcomes = pass(&fades, &entries, 17 * SECOND);
+    let left: Vec<Nanos> = outcomes
         .iter()
         .filter_map(arrival)
         .map(|at| at - 20 * MS)
@@ -602,9 +602,9 @@ fn fades_carry_the_rates_of_their_steps_and_lose_in_the_deepest() {
         assert!((measured / rate - 1.0).abs() < 0.01, "{from}: {measured}");
     }
     let lost = |from: u64, to: u64| {
-        let own = entries.iter().zip(&fates);
+        let own = entries.iter().zip(&outcomes);
         let own = own.filter(|((at, ..), _)| (from * SECOND..to * SECOND).contains(at));
-        own.filter(|(_, fate)| matches!(fate, Some(Fate::Lost { .. })))
+        own.filter(|(_, outcome)| matches!(outcome, Some(PacketOutcome::Lost { .. })))
             .count()
     };
     // Of 1500 packets in 2 s 0.5 %, of which each period has its own.
@@ -618,8 +618,8 @@ fn a_suspended_station_gets_nothing_for_120_ms_and_then_all_of_it() {
     let suspended = wifi("suspensions");
     // An eighth of what the link carries.
     let entries = regular(0, 8 * MS / 5, 1000, 15 * SECOND);
-    let fates = pass(&suspended, &entries, 16 * SECOND);
-    let left: Vec<Nanos> = fates
+    let outcomes = pass(&suspended, &entries, 16 * SECOND);
+    let left: Vec<Nanos> = outcomes
         .iter()
         .map(|it| arrival(it).unwrap() - 20 * MS)
         .collect();

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use petra_lab::entropy::generator;
 use petra_lab::link::{Direction, LinkOptions, IP_AND_UDP_HEADERS};
-use petra_lab::sim::{Channel, Fate, Nanos, Parcel};
+use petra_lab::sim::{Channel, Nanos, PacketOutcome, QueuedPacket};
 use petra_lab::testbed::MAX_DATAGRAM_SIZE;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use serde::Serialize;
@@ -232,7 +232,7 @@ impl Way {
         self.entering
             .as_mut()
             .map_or(Ok(()), |capture| capture.write(packet))?;
-        let parcel = Parcel {
+        let queued = QueuedPacket {
             bytes: packet.len(),
             content: packet.to_vec(),
             flow: 0,
@@ -241,7 +241,7 @@ impl Way {
                 .is_some_and(|byte| byte & 0x80 != 0),
         };
         self.tally.enter(now);
-        self.channel.enter(now, parcel);
+        self.channel.enter(now, queued);
         self.decide();
         Ok(())
     }
@@ -268,9 +268,9 @@ impl Way {
     }
 
     fn decide(&mut self) {
-        while let Some((packet, fate)) = self.channel.decided() {
-            self.tally.count(packet.len(), fate);
-            if let Fate::Arrives { at, .. } = fate {
+        while let Some((packet, outcome)) = self.channel.decided() {
+            self.tally.count(packet.len(), outcome);
+            if let PacketOutcome::Arrives { at, .. } = outcome {
                 self.transit.insert((at, self.decided), packet);
                 self.decided += 1;
             }

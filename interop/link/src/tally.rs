@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use petra_lab::results::quantile;
-use petra_lab::sim::{Fate, Nanos};
+use petra_lab::sim::{Nanos, PacketOutcome};
 use serde::Serialize;
 
 /// The spans of time in which packets count as one burst.
 const SPANS: [Nanos; 2] = [100_000, 1_000_000];
 
-/// Counts packets as they enter, and as their fate is decided.
+/// Counts packets as they enter, and as their outcome is decided.
 #[derive(Default)]
 pub(crate) struct Tally {
     packets: u64,
@@ -82,16 +82,18 @@ impl Tally {
         }
     }
 
-    pub(crate) fn count(&mut self, bytes: usize, fate: Fate) {
+    pub(crate) fn count(&mut self, bytes: usize, outcome: PacketOutcome) {
         self.packets += 1;
         self.bytes += bytes as u64;
-        match fate {
-            Fate::Thinned | Fate::Overflowed | Fate::Dropped => self.overflowed += 1,
-            Fate::Lost { queued } => {
+        match outcome {
+            PacketOutcome::Thinned | PacketOutcome::Overflowed | PacketOutcome::Dropped => {
+                self.overflowed += 1
+            }
+            PacketOutcome::Lost { queued } => {
                 self.lost += 1;
                 self.waits.push(queued);
             }
-            Fate::Arrives { queued, .. } => self.waits.push(queued),
+            PacketOutcome::Arrives { queued, .. } => self.waits.push(queued),
         }
     }
 
