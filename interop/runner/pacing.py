@@ -18,7 +18,7 @@ LINKS = {
     "100-1bdp": (100_000_000, ["--delay", "10ms", "--queue", "1bdp"]),
     "100-0.25bdp": (100_000_000, ["--delay", "10ms", "--queue", "0.25bdp"]),
     # ACKs arrive every 10 ms, all together, as behind a radio that has a schedule.
-    "20-ack-grid": (20_000_000, ["--delay", "20ms", "--queue", "1bdp", "--up", "grid=10ms"]),
+    "20-ack-grid": (20_000_000, ["--delay", "20ms", "--queue", "1bdp", "--up", "slot=10ms"]),
     # For 3 s nothing passes.
     "20-blackhole": (20_000_000, ["--delay", "20ms", "--queue", "1bdp", "--blackhole", "1s+3s"]),
 }

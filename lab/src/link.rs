@@ -36,7 +36,7 @@ documented! {
     /// One direction of a link. Packets pass what it has in this order:
     ///
     /// ```text
-    ///  decimate ── aggregate ── policer ── queue ── rate ── losses ── delay ── grid ── handover
+    ///  ack_filter ── aggregate ── policer ── queue ── rate ── losses ── delay ── slot ── handover
     /// ```
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, default)]
@@ -100,8 +100,8 @@ documented! {
         pub loss: f64,
         /// Mean length of a run of losses in packets, at least 1 (Gilbert's model); without it each
         /// packet is lost or not by itself.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub loss_run: Option<f64>,
+        #[serde(alias = "loss_run", skip_serializing_if = "Option::is_none")]
+        pub mean_burst_length: Option<f64>,
         /// Instead of `loss`: losses in two states (Gilbert and Elliott),
         /// `to_bad=1%,to_good=25%,loss_good=0%,loss_bad=50%`.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,22 +110,22 @@ documented! {
         /// 8 of every 500.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub loss_every: Option<LossEvery>,
-        /// Probability that a packet overtakes the delay and its jitter, not the grid or a
+        /// Probability that a packet overtakes the delay and its jitter, not the slot or a
         /// handover's gap. Takes a delay.
         #[serde(with = "Text::<Share>", skip_serializing_if = "is_default")]
         pub reorder: f64,
         /// Packets arrive only at multiples of this time, all together, as behind a medium with a
         /// schedule; 0: each when it is there.
-        #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
-        pub grid: Duration,
+        #[serde(alias = "grid", with = "Text::<Time>", skip_serializing_if = "is_default")]
+        pub slot: Duration,
         /// Packets that enter the queue together, `packets=16,at_most=10ms`: so many, or when the
         /// first has waited so long.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub aggregate: Option<Aggregate>,
         /// Of packets of less than 200 bytes without a long header only every n-th passes, at least
         /// 1, and one that comes 100 ms after the last: what boxes do that thin ACKs out.
-        #[serde(skip_serializing_if = "is_one")]
-        pub decimate: u32,
+        #[serde(alias = "decimate", skip_serializing_if = "is_one")]
+        pub ack_filter: u32,
         /// Changes of the path, `every=10s,gap=50ms,delay=30ms`: at each nothing is delivered for
         /// the gap, and the delay is the other one.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,6 +186,25 @@ impl Link {
     }
 }
 
+/// Former keys of a direction, which plans and the command line may have for one more release.
+const FORMER_KEYS: [(&str, &str); 3] = [
+    ("loss_run", "mean_burst_length"),
+    ("grid", "slot"),
+    ("decimate", "ack_filter"),
+];
+
+/// Returns the key that a plan or an option has by its present or its former name.
+pub(crate) fn present_key(key: &str) -> &str {
+    let renamed = FORMER_KEYS.iter().find(|(former, _)| *former == key);
+    renamed.map_or(key, |(_, present)| present)
+}
+
+/// Returns the former name of a key, if it had one.
+fn former_key(key: &str) -> Option<&'static str> {
+    let renamed = FORMER_KEYS.iter().find(|(_, present)| *present == key);
+    renamed.map(|(former, _)| *former)
+}
+
 impl Direction {
     /// Checks that the direction is valid.
     ///
@@ -218,8 +237,8 @@ impl Direction {
             "jitter_reorders: no jitter (got 0); expected a jitter"
         );
         ensure!(
-            self.decimate > 0,
-            "decimate: out of range (got 0); expected at least 1"
+            self.ack_filter > 0,
+            "ack_filter: out of range (got 0); expected at least 1"
         );
         if let Some(Aggregate { packets, .. }) = self.aggregate {
             ensure!(
@@ -265,17 +284,17 @@ impl Direction {
             (0.0..=1.0).contains(&loss),
             "loss: out of range (got {loss}); expected a probability from 0 to 1"
         );
-        if let Some(run) = self.loss_run {
+        if let Some(run) = self.mean_burst_length {
             // A single good packet between two runs is the least.
             let least = (loss / (1.0 - loss)).max(1.0);
             ensure!(
                 run >= least && run.is_finite(),
-                "loss_run: too short for a loss of {loss} (got {run}); expected at least {least} packets"
+                "mean_burst_length: too short for a loss of {loss} (got {run}); expected at least {least} packets"
             );
         }
         ensure!(
-            self.burst.is_none() || (loss == 0.0 && self.loss_run.is_none()),
-            "burst: two models of loss (got loss or loss_run, too); expected one"
+            self.burst.is_none() || (loss == 0.0 && self.mean_burst_length.is_none()),
+            "burst: two models of loss (got loss or mean_burst_length, too); expected one"
         );
         self.loss_every.map_or(Ok(()), |every| every.check())?;
         self.burst.map_or(Ok(()), |burst| burst.check())
@@ -309,13 +328,13 @@ impl Default for Direction {
             jitter_hold: Duration::ZERO,
             jitter_reorders: false,
             loss: 0.0,
-            loss_run: None,
+            mean_burst_length: None,
             burst: None,
             loss_every: None,
             reorder: 0.0,
-            grid: Duration::ZERO,
+            slot: Duration::ZERO,
             aggregate: None,
-            decimate: 1,
+            ack_filter: 1,
             handover: None,
         }
     }
@@ -355,7 +374,7 @@ mod tests {
         .contains("reorder"));
         let runs = |loss, run| Direction {
             loss,
-            loss_run: Some(run),
+            mean_burst_length: Some(run),
             ..link()
         };
         assert!(runs(0.75, 3.0).check().is_ok());

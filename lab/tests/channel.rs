@@ -249,7 +249,7 @@ fn aggregated_packets_enter_together() {
 #[test]
 fn of_small_packets_every_third_passes() {
     let direction = Direction {
-        decimate: 3,
+        ack_filter: 3,
         ..Direction::default()
     };
     let entries: Vec<Entry> = [60, 1000, 60, 60, 199, 200, 60, 60]
@@ -390,14 +390,14 @@ prop_compose! {
         queue in 1_000u64..100_000,
         delay in millis(0..100),
         jitter in millis(0..5),
-        grid in millis(0..20),
+        slot in millis(0..20),
         loss in 0.0..0.5f64,
         burst in prop::option::of(Just(GilbertElliott {
             to_bad: 0.1, to_good: 0.3, loss_good: 0.01, loss_bad: 0.7,
         })),
         outage in prop::option::of((millis(0..500), millis(1..200))),
         aggregate in prop::option::of((1u32..8, millis(0..30))),
-        decimate in 1u32..4,
+        ack_filter in 1u32..4,
         handover in prop::option::of(millis(100..500)),
         distribution in prop::sample::select(DISTRIBUTIONS.to_vec()),
         jitter_hold in millis(0..5),
@@ -427,12 +427,12 @@ prop_compose! {
             queue: Queue::Bytes(queue),
             delay,
             jitter,
-            grid,
+            slot,
             loss: if burst.is_some() { 0.0 } else { loss },
             burst,
             outages: outage.iter().map(|(at, lasts)| Outage { at: *at, lasts: *lasts }).collect(),
             aggregate: aggregate.map(|(packets, at_most)| Aggregate { packets, at_most }),
-            decimate,
+            ack_filter,
             handover: handover.map(|every| Handover {
                 every,
                 gap: every / 4,

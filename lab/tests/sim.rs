@@ -245,7 +245,7 @@ fn flows_share_the_link_from_their_start_on() {
 #[test]
 fn a_grid_on_the_way_back_is_in_the_round_trip() {
     let mut gridded = scenario(link(), &["cubic"]);
-    gridded.path[0].up.grid = Duration::from_millis(20);
+    gridded.path[0].up.slot = Duration::from_millis(20);
     // What a round trip takes that is no queue.
     let without_queue = |scenario: &Scenario| {
         let flow = only_flow(scenario);
@@ -361,7 +361,7 @@ fn what_cannot_be_run_is_said_and_exits_with_an_error() {
         ),
         (&["--cc", "reno", "--up", "outages=2min+1s"], "the way back"),
         (&["--cc", "reno", "--up", "delay"], "KEY=VALUE"),
-        (&["--cc", "reno", "--decimate", "two"], "expected u32"),
+        (&["--cc", "reno", "--ack-filter", "two"], "expected u32"),
         (&["--cc", "reno", "--cc", "reno"], "stands twice"),
         (&["--cc", "reno", "--cc", "petra@1s"], "--share"),
         (&["--cc", "reno", "--metrics", "goodput"], "goodput_mbps"),
@@ -397,7 +397,7 @@ fn the_way_back_has_any_key_that_is_asked_for() {
         "--queue=80ms",
         "--up=steps=1s=1mbit",
         "--up=outages=500ms+50ms",
-        "--up=loss_run=2",
+        "--up=mean_burst_length=2",
         "--up=loss=1%",
         // As it was called before.
         "--up-grid=5ms",
@@ -415,8 +415,11 @@ fn the_way_back_has_any_key_that_is_asked_for() {
         (&up["rate"], &up["queue"]),
         (&"10mbit".into(), &"80ms".into())
     );
-    assert_eq!((&up["loss"], &up["loss_run"]), (&"1%".into(), &2.0.into()));
-    assert_eq!((&up["grid"], &up["decimate"]), (&"5ms".into(), &2.into()));
+    assert_eq!(
+        (&up["loss"], &up["mean_burst_length"]),
+        (&"1%".into(), &2.0.into())
+    );
+    assert_eq!((&up["slot"], &up["ack_filter"]), (&"5ms".into(), &2.into()));
 }
 
 #[test]
@@ -497,7 +500,7 @@ fn the_command_is_a_plan_with_its_table_its_results_and_its_series() {
 #[test]
 fn the_plan_of_a_command_has_the_same_results_from_a_file() {
     let folder = tempfile::tempdir().unwrap();
-    let share = "--cc petra --cc petra --cc reno@1s --share --duration 2s --up grid=5ms";
+    let share = "--cc petra --cc petra --cc reno@1s --share --duration 2s --up slot=5ms";
     let share: Vec<&str> = share.split(' ').collect();
     let plan = petra_lab(&[&share[..], &["--plan"]].concat());
     let file = folder.path().join("sim.toml");

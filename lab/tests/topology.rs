@@ -462,7 +462,7 @@ fn a_policer_is_the_limit_and_nothing_waits_for_it() {
 #[test]
 fn a_connection_comes_about_where_most_acks_are_thinned_out() {
     let mut thinned = scenario(vec![link(10, 20)], vec![Flow::new("reno")]);
-    thinned.path[0].up.decimate = 16;
+    thinned.path[0].up.ack_filter = 16;
     let flow = only_flow(&thinned);
     assert!(flow.share.unwrap() > 0.5, "{:?}", flow.share);
 }

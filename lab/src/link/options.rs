@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::setting::{Setting, TABLES};
-use super::{Direction, Link};
+use super::{former_key, Direction, Link};
 use crate::documented::{Documented, Field};
 
 /// Defaults of the link of the command line.
@@ -52,6 +52,11 @@ pub(crate) fn option_name(field: &Field) -> String {
     }
 }
 
+/// The option of the key's former name.
+fn former_option(field: &Field) -> Option<String> {
+    former_key(field.name).map(|key| key.replace('_', "-"))
+}
+
 /// The option of a key; `id` tells the way of the data from the way back.
 fn option(field: &'static Field, id: String) -> Arg {
     let switch = field.values() == "`true`, `false`";
@@ -78,6 +83,7 @@ fn option(field: &'static Field, id: String) -> Arg {
 fn down(field: &'static Field) -> Arg {
     let arg = option(field, field.name.to_owned())
         .long(option_name(field))
+        .aliases(former_option(field))
         .help(field.about().trim_end_matches('.').to_owned());
     match DEFAULTS.iter().find(|(key, _)| *key == field.name) {
         Some((_, text)) => arg.default_value(text),
@@ -92,9 +98,12 @@ fn up_id(field: &Field) -> String {
 /// Former options, replaced by `--up`.
 fn up(field: &'static Field) -> Arg {
     let name = option_name(field);
+    let former = former_option(field);
+    let formers = former.map(|name| [format!("{UP}-{name}"), format!("ack-{name}")]);
     option(field, up_id(field))
         .long(format!("{UP}-{name}"))
         .alias(format!("ack-{name}"))
+        .aliases(formers.into_iter().flatten())
         .hide(true)
 }
 
@@ -104,7 +113,7 @@ impl Args for LinkOptions {
             .long(UP)
             .value_name("KEY=VALUE")
             .help(
-                "Any key of the way back, by the names in a plan: `grid=20ms`, `trace=FILE`, \
+                "Any key of the way back, by the names in a plan: `slot=20ms`, `trace=FILE`, \
                  `steps=20s=2mbit`. Rate, delay and queue are those of the data if nothing is \
                  said, all else is absent. May be repeated.",
             )
@@ -200,7 +209,7 @@ mod tests {
         let words = "--rate 2mbit --queue 80ms --jitter 3ms --jitter-distribution pareto \
             --jitter-reorders --step 20s=1mbit --step at=25s,delay=30ms --outage 10s+500ms \
             --repeat 30s --aqm codel:target=5ms,interval=100ms --aggregate packets=4,at_most=2ms \
-            --decimate 2 --up loss_run=2.5 --up loss=1%";
+            --ack-filter 2 --up mean_burst_length=2.5 --up loss=1%";
         let Link { down, up } = read(words).unwrap();
         assert_eq!((down.rate, down.loss), (Some(2_000_000), 0.005));
         assert_eq!(down.steps[0].rate, Some(1_000_000));
@@ -209,8 +218,8 @@ mod tests {
         assert_eq!(down.queue, Queue::Time(Duration::from_millis(80)));
         assert_eq!(down.jitter_distribution, Distribution::Pareto);
         assert!(down.jitter_reorders);
-        assert_eq!((down.aggregate.unwrap().packets, down.decimate), (4, 2));
-        assert_eq!((up.loss, up.loss_run), (0.01, Some(2.5)));
+        assert_eq!((down.aggregate.unwrap().packets, down.ack_filter), (4, 2));
+        assert_eq!((up.loss, up.mean_burst_length), (0.01, Some(2.5)));
         assert_eq!((up.rate, up.queue), (down.rate, down.queue));
         assert_eq!((up.jitter, up.steps.len()), (Duration::ZERO, 0));
     }

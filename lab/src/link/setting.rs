@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Direction;
+use super::{present_key, Direction};
 use crate::documented::Documented;
 
 /// Keys whose value is a table: `mean=10mbit,deviation=0.5`.
@@ -44,7 +44,7 @@ impl Setting {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let form = || format!("`{text}` is not understood; expected KEY=VALUE, such as delay=30ms");
         let (key, value) = text.split_once('=').ok_or_else(form)?;
-        let key = key.trim();
+        let key = present_key(key.trim());
         let known = Direction::FIELDS.iter().find(|field| field.name == key);
         let unknown = || {
             let names: Vec<&str> = Direction::FIELDS.iter().map(|field| field.name).collect();

@@ -5,7 +5,7 @@
 //! rate = "10mbit"
 //! delay = "45ms"
 //! loss = "0.5%"
-//! up = { grid = "20ms" }
+//! up = { slot = "20ms" }
 //! ```
 //!
 //! Rate, delay and queue are the same on the way back unless it says
@@ -196,20 +196,20 @@ mod tests {
 
     #[test]
     fn the_way_back_has_the_rate_the_delay_and_the_queue_and_no_loss() {
-        let text = r#"{"up": {"grid": "20ms"}, "rate": "10mbit", "delay": "45ms", "loss": "1%", "queue": "64kB"}"#;
+        let text = r#"{"up": {"slot": "20ms"}, "rate": "10mbit", "delay": "45ms", "loss": "1%", "queue": "64kB"}"#;
         let link = read(text).unwrap();
         assert_eq!(link.down.loss, 0.01);
         let up = Direction {
             rate: Some(10_000_000),
             delay: Duration::from_millis(45),
             queue: Queue::Bytes(64_000),
-            grid: Duration::from_millis(20),
+            slot: Duration::from_millis(20),
             ..Direction::default()
         };
         assert_eq!(link.up, up);
         let short = read(r#"{"rate": "10mbit", "delay": "45ms", "loss": "1%", "queue": "64kB"}"#);
-        let grid = Duration::ZERO;
-        assert_eq!(short.unwrap().up, Direction { grid, ..up });
+        let slot = Duration::ZERO;
+        assert_eq!(short.unwrap().up, Direction { slot, ..up });
     }
 
     #[test]
@@ -226,10 +226,10 @@ mod tests {
     fn a_written_link_is_read_as_the_same() {
         let link = read(
             r#"{"lte": {"mean": "10mbit"}, "aqm": "codel", "jitter": "1ms", "jitter_reorders": true,
-                "steps": [], "outages": [{"at": "1s", "lasts": "2s"}], "decimate": 1,
-                "burst": {"to_bad": "1%", "to_good": "20%"}, "loss_run": 2.5,
+                "steps": [], "outages": [{"at": "1s", "lasts": "2s"}], "ack_filter": 1,
+                "burst": {"to_bad": "1%", "to_good": "20%"}, "mean_burst_length": 2.5,
                 "handover": {"every": "10s", "gap": "1ms", "delay": "5ms"},
-                "up": {"rate": "1mbit", "aggregate": {"packets": 4, "at_most": "2ms"}, "decimate": 2,
+                "up": {"rate": "1mbit", "aggregate": {"packets": 4, "at_most": "2ms"}, "ack_filter": 2,
                        "steps": [{"at": "3s", "rate": "2mbit"}], "reorder": 0.25}}"#,
         )
         .unwrap();

@@ -86,7 +86,7 @@ impl Calibration {
 
 /// Round-trip times in milliseconds, and the number of probes.
 fn round_trips(link: &Link, server: &UdpSocket, client: &UdpSocket) -> Result<(Vec<f64>, u32)> {
-    // Probes do not queue behind each other, and find a grid at other times
+    // Probes do not queue behind each other, and find a slot at other times
     // than the probes before.
     let spacing = Duration::from_micros(10_700).max(3 * transmission(&link.down));
     let patience = patience(link);
@@ -214,7 +214,7 @@ fn transmission(direction: &Direction) -> Duration {
 /// Time to wait for a probe that may be lost.
 fn patience(link: &Link) -> Duration {
     let [down, up] = [&link.down, &link.up].map(|direction| {
-        direction.delay + 4 * direction.jitter + direction.grid + transmission(direction)
+        direction.delay + 4 * direction.jitter + direction.slot + transmission(direction)
     });
     down + up + Duration::from_millis(200)
 }

@@ -17,7 +17,14 @@ const ORDERING_RATE: &str = "1000gbit";
 
 /// The keys of a direction that [`bottleneck`] and [`delay_line`] make.
 pub(crate) const KEYS: [&str; 8] = [
-    "rate", "queue", "delay", "jitter", "loss", "loss_run", "reorder", "grid",
+    "rate",
+    "queue",
+    "delay",
+    "jitter",
+    "loss",
+    "mean_burst_length",
+    "reorder",
+    "slot",
 ];
 
 /// Checks that netem supports the direction.
@@ -66,7 +73,7 @@ pub(super) fn bottleneck(direction: &Direction, round_trip: Duration) -> Option<
 }
 
 /// netem's arguments for the interface behind the bottleneck: loss, delay,
-/// jitter, reordering and the grid. `None` when there is none of that.
+/// jitter, reordering and the slot. `None` when there is none of that.
 pub(super) fn delay_line(direction: &Direction) -> Option<Vec<String>> {
     let mut text = String::new();
     if direction.delay > Duration::ZERO || direction.jitter > Duration::ZERO {
@@ -79,7 +86,7 @@ pub(super) fn delay_line(direction: &Direction) -> Option<Vec<String>> {
         );
     }
     if direction.loss > 0.0 {
-        text += &match direction.loss_run {
+        text += &match direction.mean_burst_length {
             None => format!(" loss random {}", percent(direction.loss)),
             // Gilbert's model by its two transitions: into the bad state, where
             // every packet is lost, and out of it after `run` packets.
@@ -93,8 +100,8 @@ pub(super) fn delay_line(direction: &Direction) -> Option<Vec<String>> {
     if direction.reorder > 0.0 {
         text += &format!(" reorder {}", percent(direction.reorder));
     }
-    if direction.grid > Duration::ZERO {
-        text += &format!(" slot {}", time(direction.grid));
+    if direction.slot > Duration::ZERO {
+        text += &format!(" slot {}", time(direction.slot));
     }
     (!text.is_empty()).then(|| words(&format!("limit {DELAY_LINE_LIMIT}{text}")))
 }
@@ -148,13 +155,13 @@ mod tests {
         ("jitter_hold", r#""1ms""#),
         ("jitter_reorders", "true"),
         ("loss", r#""1%""#),
-        ("loss_run", "2"),
+        ("mean_burst_length", "2"),
         ("burst", r#"{"to_bad": "1%", "to_good": "1%"}"#),
         ("loss_every", r#"{"packets": 10, "burst": 1}"#),
         ("reorder", r#""1%""#),
-        ("grid", r#""1ms""#),
+        ("slot", r#""1ms""#),
         ("aggregate", r#"{"packets": 2, "at_most": "1ms"}"#),
-        ("decimate", "2"),
+        ("ack_filter", "2"),
         (
             "handover",
             r#"{"every": "1s", "gap": "1ms", "delay": "1ms"}"#,
@@ -241,8 +248,8 @@ mod tests {
         // 1 % in runs of 5: the bad state is entered by 1 of 495 good packets.
         let bursty = Direction {
             loss: 0.01,
-            loss_run: Some(5.0),
-            grid: Duration::from_millis(20),
+            mean_burst_length: Some(5.0),
+            slot: Duration::from_millis(20),
             ..direction()
         };
         assert_eq!(

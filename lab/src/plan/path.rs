@@ -4,6 +4,7 @@ use super::diagnostic::{Diagnostic, Position};
 use super::number::times;
 use super::read::SCENARIO;
 use super::tree::{Entry, Node, Table, Value};
+use crate::link::present_key;
 
 /// The only key of a value that multiplies instead of replacing:
 /// `{ times = 3.375 }`.
@@ -17,7 +18,8 @@ pub(super) struct Path(Vec<String>);
 impl Path {
     /// The steps between the points of `text`.
     pub(super) fn new(text: &str, place: Position) -> Result<Self, Diagnostic> {
-        let steps: Vec<String> = text.split('.').map(str::to_owned).collect();
+        let steps = text.split('.').map(present_key);
+        let steps: Vec<String> = steps.map(str::to_owned).collect();
         if steps.iter().any(String::is_empty) {
             let message = format!("`{text}` is not understood; expected the path of a field, such as link.rate or flow.0.cc");
             return Err(Diagnostic::at(place, message));

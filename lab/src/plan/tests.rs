@@ -20,7 +20,7 @@ delay = "45ms"
 [[link]]
 rate = "2mbit"
 delay = "1ms"
-up = { grid = "20ms" }
+up = { slot = "20ms" }
 
 [[flow]]
 cc = "petra"
@@ -58,8 +58,24 @@ fn a_plan_says_over_its_base_what_it_says() {
     assert_eq!(plan.seeds, [7, 9]);
     let scenario = &plan.points[0].scenario;
     assert_eq!(scenario.duration, Duration::from_secs(9));
-    assert_eq!(scenario.path[1].up.grid, Duration::from_millis(20));
+    assert_eq!(scenario.path[1].up.slot, Duration::from_millis(20));
     assert_eq!(scenario.path[1].up.rate, Some(2_000_000));
+}
+
+#[test]
+fn former_keys_of_a_link_are_its_present_ones() {
+    let plan = extended(
+        "[[case]]\nname = \"it\"\nset = { \"link.up.grid\" = \"5ms\", \"link.0.decimate\" = 3 }",
+    );
+    let path = &plan.points[0].scenario.path;
+    assert_eq!(path[1].up.slot, Duration::from_millis(5));
+    assert_eq!((path[0].down.ack_filter, path[1].down.ack_filter), (3, 1));
+    let base = BASE.replace("slot", "grid");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("former.toml");
+    fs::write(&file, &base).unwrap();
+    let former = Plan::read(&file).unwrap();
+    assert_eq!(former.points[0].scenario, extended("").points[0].scenario);
 }
 
 #[test]

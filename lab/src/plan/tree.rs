@@ -6,6 +6,7 @@ use toml::de::{DeTable, DeValue};
 use toml::Spanned;
 
 use super::diagnostic::{Diagnostic, Position};
+use crate::link::present_key;
 
 /// A value and where it was written.
 #[derive(Clone, Debug)]
@@ -95,7 +96,7 @@ fn convert_table(table: &DeTable, file: usize) -> Result<Table, Diagnostic> {
     for (key, value) in table.iter() {
         let span = key.span();
         entries.push(Entry {
-            key: key.get_ref().to_string(),
+            key: present_key(key.get_ref()).to_owned(),
             key_place: Position {
                 file,
                 start: span.start,

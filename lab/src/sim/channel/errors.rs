@@ -79,7 +79,7 @@ impl Errors {
 impl Chances {
     fn new(direction: &Direction) -> Self {
         let loss = direction.loss;
-        let (enter, stay) = match direction.loss_run {
+        let (enter, stay) = match direction.mean_burst_length {
             None => (loss, loss),
             // Of the stationary share `loss` and the mean run 1 / (1 - stay)
             // follows how often a run begins. Above `run / (1 + run)` of loss

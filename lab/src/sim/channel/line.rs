@@ -1,4 +1,4 @@
-//! The way behind the bottleneck: delay, jitter, reordering, grid, handover.
+//! The way behind the bottleneck: delay, jitter, reordering, slot, handover.
 
 use rand_pcg::Pcg64;
 
@@ -14,7 +14,7 @@ pub(super) struct Line {
     jitter: Schedule<Nanos>,
     deviations: Deviations,
     jitter_reorders: bool,
-    grid: Nanos,
+    slot: Nanos,
     reorder: f64,
     handover: Option<Handover>,
     /// The latest arrival so far: the delay line keeps order.
@@ -66,7 +66,7 @@ impl Line {
                 held: None,
             },
             jitter_reorders: direction.jitter_reorders,
-            grid: nanos(direction.grid),
+            slot: nanos(direction.slot),
             reorder: direction.reorder,
             handover: direction.handover.map(|handover| Handover {
                 every: nanos(handover.every),
@@ -89,8 +89,8 @@ impl Line {
                 at = at.saturating_add_signed(offset as i64).max(sent);
             }
         }
-        if self.grid > 0 {
-            at = at.next_multiple_of(self.grid);
+        if self.slot > 0 {
+            at = at.next_multiple_of(self.slot);
         }
         if let Some(handover) = &self.handover {
             at = handover.deliver(at);
@@ -161,7 +161,7 @@ mod tests {
         let direction = Direction {
             delay: Duration::from_millis(10),
             reorder: 1.0,
-            grid: Duration::from_millis(5),
+            slot: Duration::from_millis(5),
             handover: Some(link::Handover {
                 every: Duration::from_millis(100),
                 gap: Duration::from_millis(20),

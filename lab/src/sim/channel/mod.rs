@@ -1,7 +1,7 @@
 //! One direction of a link, as a function of when what enters it.
 //!
 //! ```text
-//!  enter ─ decimate ─ aggregate ─ policer ─ queue ─ transmission ─ loss ─ delay line ─ arrive
+//!  enter ─ ack_filter ─ aggregate ─ policer ─ queue ─ transmission ─ loss ─ delay line ─ arrive
 //! ```
 //!
 //! It knows no clock and does nothing by itself: packets enter in the order of
@@ -131,7 +131,7 @@ impl<T> Channel<T> {
         };
         let capacity = Capacity::new(direction, weather)?;
         Ok(Channel {
-            thinning: Thinning::new(direction.decimate),
+            thinning: Thinning::new(direction.ack_filter),
             batch: direction.aggregate.map(|aggregate| Batch {
                 packets: aggregate.packets as usize,
                 at_most: nanos(aggregate.at_most),
@@ -523,11 +523,11 @@ mod tests {
 
     #[test]
     fn loss_has_its_share_and_its_run_length() {
-        for (loss_run, mean_run) in [(None, 1.0 / 0.95), (Some(5.0), 5.0)] {
+        for (mean_burst_length, mean_run) in [(None, 1.0 / 0.95), (Some(5.0), 5.0)] {
             let lossy = Direction {
                 rate: None,
                 loss: 0.05,
-                loss_run,
+                mean_burst_length,
                 ..direction()
             };
             let arrivals = arrivals(&lossy, 400_000, 1);
@@ -599,7 +599,7 @@ mod tests {
     #[test]
     fn a_grid_holds_packets_to_its_next_line() {
         let gridded = Direction {
-            grid: Duration::from_millis(20),
+            slot: Duration::from_millis(20),
             ..direction()
         };
         let arrivals = arrivals(&gridded, 12, MS);
