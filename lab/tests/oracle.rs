@@ -121,7 +121,7 @@ fn a_shared_path_and_unknown_options_are_refused() {
     let error = refused(&|it| it.cross.push(CrossTraffic::new(1_000_000)));
     assert!(error.contains("expected one flow alone"), "{error}");
     let error = refused(&|it| it.flows[0].cc = "oracle:span=1ms".to_owned());
-    assert!(error.contains("it has queue"), "{error}");
+    assert!(error.contains("expected queue"), "{error}");
     // Beside it, not on its link.
     let mut scenario = Scenario {
         path: vec![steady(), steady()],
