@@ -374,7 +374,7 @@ fn what_cannot_be_run_is_said_and_exits_with_an_error() {
         ),
         (
             &["--cc", "reno", "--up", "trace=a", "--up", "rate=1mbit"],
-            "one of them",
+            "expected one",
         ),
         (&[], "--cc"),
     ] {
