@@ -131,7 +131,8 @@ impl Checker {
     fn metrics(&mut self, event: &Event) -> Result<(), Error> {
         let metrics: Fields = event.read()?;
         if let Some(count) = metrics.newly_lost() {
-            *self.report.counted.get_or_insert(0) += count;
+            let counted = self.report.counted.get_or_insert(0);
+            *counted = counted.saturating_add(count);
         }
         self.sampled |= metrics.number("latest_rtt").is_some_and(|rtt| rtt > 0.0);
         if !self.report.for_qvis {

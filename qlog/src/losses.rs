@@ -7,6 +7,7 @@
 //! them for any threshold. For a quiche without that count, the RFC's own thresholds apply.
 
 use std::collections::VecDeque;
+use std::iter;
 
 use crate::{Fields, Packet, Space};
 
@@ -150,10 +151,12 @@ impl Losses {
         }
         match metrics.newly_lost() {
             Some(count) => {
-                *self.counted.get_or_insert(0) += count;
-                for _ in self.unaccounted..count {
-                    lost.extend(self.lowest());
-                }
+                let counted = self.counted.get_or_insert(0);
+                *counted = counted.saturating_add(count);
+                // A trace may count more losses than there were packets.
+                let missing = count.saturating_sub(self.unaccounted);
+                let missing = usize::try_from(missing).unwrap_or(usize::MAX);
+                lost.extend(iter::from_fn(|| self.lowest()).take(missing));
             }
             None if self.counted.is_none() && !self.told => self.by_threshold(time, lost),
             None => return,
@@ -168,7 +171,7 @@ impl Losses {
         let others = (0..self.spaces.len())
             .rev()
             .filter(|space| *space != latest);
-        let mut spaces = std::iter::once(latest).chain(others);
+        let mut spaces = iter::once(latest).chain(others);
         let space = spaces.find(|space| self.spaces[*space].could_be_lost())?;
         self.spaces[space].lose_lowest()
     }

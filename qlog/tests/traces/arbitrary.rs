@@ -101,6 +101,14 @@ impl Change {
     }
 }
 
+#[test]
+fn a_trace_that_counts_more_losses_than_packets_is_read_to_its_end() {
+    let raw = raw();
+    let (before, count) = raw.split_once("\"delta\":").unwrap();
+    let rest = count.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    read(format!("{before}\"delta\":{}{rest}", u64::MAX).as_bytes());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
