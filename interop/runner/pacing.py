@@ -31,7 +31,7 @@ SERVERS = {
     "http3-server-unpaced": ("http3-server", False, False),
 }
 COLUMNS = ("goodput_mbps", "share", "queue_ms", "queue_ms_p95", "burst_100us", "burst_100us_p95",
-           "burst_1ms", "burst_1ms_p95", "overflowed", "sent_per_byte", "server_seconds")
+           "burst_1ms", "burst_1ms_p95", "tail_drops", "sent_per_byte", "server_seconds")
 
 
 def keeper(peers):
@@ -114,7 +114,7 @@ def line(run):
     """A run as it is printed when it is there."""
     return (f"{run['link']}, {run['server']}, {run['cc']}, seed {run['seed']}: "
             f"{run['goodput_mbps']:.1f} Mbit/s, queue {run['queue_ms']:.1f} ms, "
-            f"bursts of {run['burst_1ms_p95']} in 1 ms, {run['overflowed']} dropped")
+            f"bursts of {run['burst_1ms_p95']} in 1 ms, {run['tail_drops']} dropped")
 
 
 def table(runs):
@@ -130,7 +130,7 @@ def table(runs):
                  f"{m['queue_ms']:.1f} ({m['queue_ms_p95']:.1f})",
                  f"{m['burst_100us_p95']:.0f} ({m['burst_100us']:.0f})",
                  f"{m['burst_1ms_p95']:.0f} ({m['burst_1ms']:.0f})",
-                 f"{m['overflowed']:.0f}", f"{m['sent_per_byte']:.3f}",
+                 f"{m['tail_drops']:.0f}", f"{m['sent_per_byte']:.3f}",
                  f"{m['server_seconds']:.2f}"]
         lines.append("| " + " | ".join(cells) + " |")
     return lines

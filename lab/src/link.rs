@@ -186,11 +186,13 @@ impl Link {
     }
 }
 
-/// Former keys of a direction, which plans and the command line may have for one more release.
-const FORMER_KEYS: [(&str, &str); 3] = [
+/// Former keys, which plans and the command line may have for one more release. All but the last
+/// are of a direction.
+const FORMER_KEYS: [(&str, &str); 4] = [
     ("loss_run", "mean_burst_length"),
     ("grid", "slot"),
     ("decimate", "ack_filter"),
+    ("exception", "known_deviation"),
 ];
 
 /// Returns the key that a plan or an option has by its present or its former name.

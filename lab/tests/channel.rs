@@ -135,7 +135,7 @@ fn a_rate_that_is_said_in_another_way_is_the_same_rate() {
         ..small.clone()
     };
     let plain = pass(&small, &entries, 0);
-    assert!(plain.contains(&Some(PacketOutcome::Overflowed)));
+    assert!(plain.contains(&Some(PacketOutcome::TailDropped)));
     assert_eq!(plain, pass(&in_steps, &entries, 0));
 }
 
@@ -210,7 +210,7 @@ fn red_holds_its_average_between_its_thresholds() {
     let late = &outcomes[100_000..];
     let dropped = late
         .iter()
-        .filter(|outcome| **outcome == Some(PacketOutcome::Dropped))
+        .filter(|outcome| **outcome == Some(PacketOutcome::AqmDropped))
         .count();
     let share = dropped as f64 / late.len() as f64;
     assert!((share - 0.05 / 1.05).abs() < 0.005, "{share}");
@@ -298,7 +298,7 @@ fn the_same_seed_is_the_same_link_on_every_machine() {
         let word = match outcome {
             Some(PacketOutcome::Arrives { at, queued }) => at ^ queued.rotate_left(32),
             Some(PacketOutcome::Lost { .. }) => 1,
-            Some(PacketOutcome::Dropped) => 2,
+            Some(PacketOutcome::AqmDropped) => 2,
             _ => 3,
         };
         for byte in word.to_le_bytes() {

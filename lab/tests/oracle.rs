@@ -62,7 +62,7 @@ fn on_a_steady_link_it_has_the_limit_with_the_queue_that_it_is_allowed() {
             assert!(share >= shares, "{cc}: {share}");
             // A datagram takes 0.55 ms, or 2.2.
             assert!((queue.p50 - allowed).abs() < 2.5, "{cc}: {queue:?}");
-            assert_eq!(flow.overflowed, 0, "{cc}");
+            assert_eq!(flow.tail_drops, 0, "{cc}");
         }
     }
 }

@@ -662,17 +662,17 @@ fn an_expectation_that_does_not_hold_is_told_when_the_results_are_there() {
     assert_eq!(place.lines("out/journal.jsonl"), 12);
 
     // What is known not to hold is told, and is no failure.
-    let exception = |cases: &str| {
-        format!("\n[[exception]]\nof = {{ case = {cases} }}\nbecause = \"It is slow.\"\n")
+    let deviation = |cases: &str| {
+        format!("\n[[known_deviation]]\nof = {{ case = {cases} }}\nbecause = \"It is slow.\"\n")
     };
-    let known = expect("1.9") + &exception("[\"clean\", \"lossy\"]");
+    let known = expect("1.9") + &deviation("[\"clean\", \"lossy\"]");
     place.add("known.toml", &known);
     let said = place.ok("run known.toml -o out");
     assert!(
-        said.contains("holds, but for known exceptions") && said.contains("It is slow."),
+        said.contains("holds, but for known deviations") && said.contains("It is slow."),
         "{said}"
     );
-    place.add("half.toml", &(expect("1.9") + &exception("\"clean\"")));
+    place.add("half.toml", &(expect("1.9") + &deviation("\"clean\"")));
     let output = place.output("run half.toml -o out");
     assert_eq!(output.status.code(), Some(1));
     let said = String::from_utf8(output.stderr).unwrap();

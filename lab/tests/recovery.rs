@@ -110,7 +110,7 @@ fn a_longer_round_trip_takes_a_window_that_loss_keeps_small() {
 
 #[test]
 fn of_packets_that_are_late_each_loss_is_spurious_and_of_lost_ones_none() {
-    let lost = |flow: &FlowReport| (flow.corrupted + flow.overflowed + flow.dropped) as usize;
+    let lost = |flow: &FlowReport| (flow.random_losses + flow.tail_drops + flow.aqm_drops) as usize;
     // The thresholds of `petra` follow the reordering that it observes.
     for (cc, least) in [("reno", 50), ("petra", 10), ("bbr2", 50)] {
         let late = flow(cc, |down| {

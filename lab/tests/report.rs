@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use petra_lab::results::{
-    write_csv, Axis, Column, Comparison, Exception, Manifest, PlanFile, Printed, Row, Verdict,
+    write_csv, Axis, Column, Comparison, KnownDeviation, Manifest, PlanFile, Printed, Row, Verdict,
     Versions,
 };
 use tempfile::TempDir;
@@ -89,7 +89,7 @@ fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
         printed: Some(printed()),
         qlog: false,
         verdicts: vec![verdict(true), verdict(false)],
-        exceptions: Vec::new(),
+        known_deviations: Vec::new(),
     };
     let mut rows = Vec::new();
     for (reading, reading_name) in READINGS.iter().enumerate() {
@@ -374,7 +374,7 @@ fn the_order_of_each_row_holds_is_undecided_or_reversed() {
         "1",
         "0",
         "1",
-        "1 exception",
+        "1 known deviation",
         "packet-scaled, 2 rows",
         "mechanism over westwood",
         "2",
@@ -477,9 +477,9 @@ fn flows_over_time_are_drawn_where_there_are_some() {
 }
 
 #[test]
-fn the_numbers_go_into_a_page_with_the_causes_of_exceptions() {
+fn the_numbers_go_into_a_page_with_the_causes_of_known_deviations() {
     let mut made = made("table-4.2", received);
-    made.manifest.exceptions = vec![Exception {
+    made.manifest.known_deviations = vec![KnownDeviation {
         controllers: Vec::new(),
         labels: Vec::new(),
         than: Vec::new(),

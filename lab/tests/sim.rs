@@ -146,7 +146,7 @@ fn without_losses_the_link_is_full_and_never_more_than_full() {
         let share = flow.share.unwrap();
         assert_eq!(share, flow.goodput / goodput_limit(RATE, 0.0, 1350));
         assert!((0.8..=1.0).contains(&share), "{cc}: {share}");
-        assert_eq!(flow.corrupted, 0);
+        assert_eq!(flow.random_losses, 0);
         assert_eq!(flow.failure, None);
         // The path's 90 ms and two transmissions of at least 0.1 ms.
         let min_rtt = flow.min_rtt.unwrap();

@@ -453,8 +453,8 @@ fn a_policer_is_the_limit_and_nothing_waits_for_it() {
     let flow = only_flow(&scenario(vec![shaped(policed)], vec![Flow::new("reno")]));
     let share = flow.share.unwrap();
     assert!((0.5..=1.0).contains(&share), "{share}");
-    assert!(flow.dropped > 0);
-    assert_eq!(flow.overflowed, 0);
+    assert!(flow.aqm_drops > 0);
+    assert_eq!(flow.tail_drops, 0);
     let queue = flow.queue.unwrap();
     assert!(queue.p95 < 6.0, "{queue:?}");
 }
@@ -562,7 +562,7 @@ fn queue_management_shortens_the_queue_and_flows_come_to_equal_shares() {
         wait(&fq),
         wait(&tail)
     );
-    assert!(codel.flows[0].dropped > 0 && codel.flows[0].overflowed == 0);
+    assert!(codel.flows[0].aqm_drops > 0 && codel.flows[0].tail_drops == 0);
     // Turns by bytes are equal shares, soon.
     assert!(fq.convergence.unwrap() < 5.0, "{:?}", fq.convergence);
     assert!(fq.fairness.unwrap() > 0.98, "{:?}", fq.fairness);

@@ -46,7 +46,7 @@ impl Figures {
     fn of(stats: Stats, link: &Report) -> Result<Self> {
         let goodput_bps = stats.body_bps.context("our qlog has no stream data")?;
         let over = |value: Option<f64>, limit: Option<f64>| Some(value? / limit?);
-        let lost = link.down.lost + link.down.overflowed;
+        let lost = link.down.lost + link.down.tail_drops;
         Ok(Figures {
             share: over(Some(goodput_bps), link.limit.goodput_bps),
             goodput_bps,
@@ -82,7 +82,7 @@ mod tests {
                 payload_bps: Some(16e6),
             },
         };
-        (report.down.lost, report.down.overflowed) = (3, 2);
+        (report.down.lost, report.down.tail_drops) = (3, 2);
         let stats = |packets_lost| Stats {
             body_bps: Some(9e6),
             estimate_bps: Some(12e6),

@@ -14,7 +14,7 @@ const SPANS: [Nanos; 2] = [100_000, 1_000_000];
 pub(crate) struct Tally {
     packets: u64,
     bytes: u64,
-    overflowed: u64,
+    tail_drops: u64,
     lost: u64,
     waits: Vec<Nanos>,
     bursts: [Bursts; 2],
@@ -36,7 +36,7 @@ pub(crate) struct Report {
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
     /// Those that found the queue full.
-    pub(crate) overflowed: u64,
+    pub(crate) tail_drops: u64,
     /// Those that were lost behind the bottleneck.
     pub(crate) lost: u64,
     /// Time in the queue, in milliseconds: mean and 95th percentile.
@@ -86,8 +86,8 @@ impl Tally {
         self.packets += 1;
         self.bytes += bytes as u64;
         match outcome {
-            PacketOutcome::Thinned | PacketOutcome::Overflowed | PacketOutcome::Dropped => {
-                self.overflowed += 1
+            PacketOutcome::Thinned | PacketOutcome::TailDropped | PacketOutcome::AqmDropped => {
+                self.tail_drops += 1
             }
             PacketOutcome::Lost { queued } => {
                 self.lost += 1;
@@ -110,7 +110,7 @@ impl Tally {
         Report {
             packets: self.packets,
             bytes: self.bytes,
-            overflowed: self.overflowed,
+            tail_drops: self.tail_drops,
             lost: self.lost,
             queue_ms: ms(sum) / count.max(1) as f64,
             queue_ms_p95: ms(p(&self.waits, 0.95)),

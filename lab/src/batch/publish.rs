@@ -84,7 +84,7 @@ pub(crate) fn results(
         printed: plan.printed.clone(),
         qlog: plan.qlog,
         verdicts: Vec::new(),
-        exceptions: plan.exceptions.clone(),
+        known_deviations: plan.known_deviations.clone(),
     };
     let mut results = Results { manifest, rows };
     let verdicts = plan

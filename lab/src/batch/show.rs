@@ -99,7 +99,7 @@ fn expectation(verdict: &Verdict, out: &mut impl Write) -> Result<()> {
     let known = comparisons.iter().filter(|it| it.because.is_some()).count();
     let holds = match (verdict.holds, known) {
         (true, 0) => "holds",
-        (true, _) => "holds, but for known exceptions",
+        (true, _) => "holds, but for known deviations",
         (false, _) => "DOES NOT HOLD",
     };
     writeln!(out, "\nexpected: {}: {holds}", verdict.expected)?;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::axis::{axes, Axis};
 use super::case::{cases, Case};
 use super::diagnostic::{Diagnostic, Position};
-use super::exception::exceptions;
+use super::known_deviation::known_deviations;
 use super::expect::{expectations, metric_name, Names};
 use super::path::Path;
 use super::printed::printed;
@@ -101,8 +101,8 @@ impl<'a> Draft<'a> {
             Some(node) => expectations(node, &names)?,
             None => Vec::new(),
         };
-        let exceptions = match self.root.get("exception") {
-            Some(node) => exceptions(node, &names)?,
+        let known_deviations = match self.root.get("known_deviation") {
+            Some(node) => known_deviations(node, &names)?,
             None => Vec::new(),
         };
         let printed = match self.root.get("printed") {
@@ -139,7 +139,7 @@ impl<'a> Draft<'a> {
             controllers,
             points,
             expectations,
-            exceptions,
+            known_deviations,
         })
     }
 

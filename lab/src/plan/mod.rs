@@ -17,7 +17,7 @@ mod case;
 mod de;
 mod diagnostic;
 mod draft;
-mod exception;
+mod known_deviation;
 mod expect;
 mod key;
 mod number;
@@ -45,7 +45,7 @@ pub(crate) use read::PLAN;
 pub(crate) use space::{Gene, Space, Spot};
 
 use crate::backend::Backend;
-use crate::results::{Axis, Exception, Frames, PlanFile, Printed, Versions};
+use crate::results::{Axis, KnownDeviation, Frames, PlanFile, Printed, Versions};
 use crate::scenario::Scenario;
 use crate::sim;
 use diagnostic::{Diagnostic, Sources};
@@ -92,7 +92,7 @@ pub struct Plan {
     /// Expectations of the results.
     pub expectations: Vec<Expectation>,
     /// Known deviations from the expectations, with their reasons.
-    pub exceptions: Vec<Exception>,
+    pub known_deviations: Vec<KnownDeviation>,
 }
 
 /// Runs that differ in nothing but their seed.

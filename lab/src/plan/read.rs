@@ -42,7 +42,7 @@ pub(crate) const PLAN: [About; 17] = [
     ("space", "table", "none", "What is left open, for [`petra-lab hunt`](hunt.md) to search; such a plan has no runs of its own."),
     ("case", "list of tables", "empty", "Rows of their own: `name`, `set` and numbers to carry into the results."),
     ("expect", "list of tables", "empty", "What is expected: `metric`, `of`, one of `at_least`, `at_most` and `about`, and `tolerance`."),
-    ("exception", "list of tables", "empty", "Where expectations are known not to hold: `of`, `than` and `because`."),
+    ("known_deviation", "list of tables", "empty", "Where expectations are known not to hold: `of`, `than` and `because`."),
 ];
 
 /// Maximum depth of plans that extend each other.

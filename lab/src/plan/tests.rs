@@ -153,18 +153,18 @@ fn reference_columns_grow_with_the_reading() {
 }
 
 #[test]
-fn exceptions_name_what_the_plan_has() {
-    let exception = |text: &str| {
-        let cases = "[[case]]\nname = \"a\"\n[[case]]\nname = \"b\"\n[[exception]]\n";
+fn known_deviations_name_what_the_plan_has() {
+    let deviation = |text: &str| {
+        let cases = "[[case]]\nname = \"a\"\n[[case]]\nname = \"b\"\n[[known_deviation]]\n";
         self::plan(&format!("extends = \"base.toml\"\n{cases}{text}"))
     };
     let right = "of = { controller = \"petra\", case = [\"a\", \"b\"] }\nbecause = \"so\"";
-    let known = exception(right).unwrap().exceptions;
+    let known = deviation(right).unwrap().known_deviations;
     assert_eq!(known[0].labels[0].1, ["a", "b"]);
     assert_eq!((&known[0].because[..], known[0].than.len()), ("so", 0));
     for (text, says) in [
-        ("because = \"so\"", "without `of`"),
-        ("of = { case = \"a\" }", "without `because`"),
+        ("because = \"so\"", "no `of`"),
+        ("of = { case = \"a\" }", "no `because`"),
         ("of = { case = \"c\" }\nbecause = \"so\"", "one of a, b"),
         (
             "of = { row = \"a\" }\nbecause = \"so\"",
@@ -173,9 +173,9 @@ fn exceptions_name_what_the_plan_has() {
         ("than = \"cubic\"\nbecause = \"so\"", "one of petra"),
         ("since = 1", "of, than, because"),
     ] {
-        let error = exception(text).unwrap_err();
+        let error = deviation(text).unwrap_err();
         assert!(
-            error.contains(says) && error.contains("exception.0"),
+            error.contains(says) && error.contains("known_deviation.0"),
             "{error}"
         );
     }

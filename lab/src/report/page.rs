@@ -285,7 +285,7 @@ fn expectation(verdict: &Verdict) -> Markup {
         (verdict.expected) ": "
         @if verdict.holds {
             span.good { "holds" }
-            @if known > 0 { " but for " (words::count(known, "known exception")) " of " (words::count(all, "comparison")) }
+            @if known > 0 { " but for " (words::count(known, "known deviation")) " of " (words::count(all, "comparison")) }
             @else if all > 1 { " in all " (all) " comparisons" }
         } @else if all == 0 {
             span.bad { "nothing was measured that could tell" }

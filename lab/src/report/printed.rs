@@ -164,15 +164,15 @@ impl<'a> Source<'a> {
             ((*name).clone(), [mean(above), mean(below)])
         };
         let labels = &self.table.lines[number].labels;
-        let mut exceptions = self.results.manifest.exceptions.iter();
-        let exception = exceptions.find(|it| it.covers(above, labels, Some(below)));
+        let mut known_deviations = self.results.manifest.known_deviations.iter();
+        let deviation = known_deviations.find(|it| it.covers(above, labels, Some(below)));
         Some(Verdict {
             pair: pair.clone(),
             order: order(&a, &b),
             ratio: ratio(&a, &b),
             printed: printed(above).zip(printed(below)).map(|(a, b)| a / b),
             circumstances: self.circumstances.iter().map(both).collect(),
-            because: exception.map(|it| it.because.clone()),
+            because: deviation.map(|it| it.because.clone()),
         })
     }
 }

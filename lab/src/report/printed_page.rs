@@ -4,7 +4,7 @@ use maud::{html, Markup};
 
 use super::page::Frame;
 use super::printed::{titled, Comparison, Reading};
-use super::printed_tables::{counts, exceptions, orders, side_by_side, Exceptions, Overview};
+use super::printed_tables::{counts, known_deviations, orders, side_by_side, KnownDeviations, Overview};
 use super::section::Section;
 use super::words;
 
@@ -41,8 +41,8 @@ impl Frame {
                     @let count = words::count(rows.len(), "row");
                     h3 { @if !name.is_empty() { (name) ", " } (count) }
                     (counts(rows).html(&self.palette))
-                    @match exceptions(rows, printed) {
-                        Some(exceptions) => (self.exceptions(&exceptions)),
+                    @match known_deviations(rows, printed) {
+                        Some(known_deviations) => (self.known_deviations(&known_deviations)),
                         None => p.note { "No order is reversed in any row." },
                     }
                 }
@@ -50,12 +50,12 @@ impl Frame {
         }
     }
 
-    fn exceptions(&self, exceptions: &Exceptions) -> Markup {
+    fn known_deviations(&self, known_deviations: &KnownDeviations) -> Markup {
         html! {
-            details open[exceptions.count <= 12] {
-                summary { (words::count(exceptions.count, "exception")) }
-                (exceptions.grid.html(&self.palette))
-                ol { @for cause in &exceptions.causes { li { (words::prose(cause)) } } }
+            details open[known_deviations.count <= 12] {
+                summary { (words::count(known_deviations.count, "known deviation")) }
+                (known_deviations.grid.html(&self.palette))
+                ol { @for cause in &known_deviations.causes { li { (words::prose(cause)) } } }
             }
         }
     }

@@ -169,7 +169,7 @@ pub(super) fn counts(rows: &[Placed]) -> Grid {
 }
 
 /// The reversed orders of some rows.
-pub(super) struct Exceptions<'a> {
+pub(super) struct KnownDeviations<'a> {
     pub(super) count: usize,
     /// The metrics that may explain each, and the number of its cause.
     pub(super) grid: Grid,
@@ -178,7 +178,7 @@ pub(super) struct Exceptions<'a> {
 }
 
 /// `None` if no order is reversed.
-pub(super) fn exceptions<'a>(rows: &'a [Placed], printed: &Printed) -> Option<Exceptions<'a>> {
+pub(super) fn known_deviations<'a>(rows: &'a [Placed], printed: &Printed) -> Option<KnownDeviations<'a>> {
     let reversed = verdicts(rows).filter(|(_, _, it)| it.order == Order::Below);
     let reversed: Vec<Judged> = reversed.collect();
     let mut causes = Vec::new();
@@ -204,7 +204,7 @@ pub(super) fn exceptions<'a>(rows: &'a [Placed], printed: &Printed) -> Option<Ex
         cells.push(cause(verdict, &causes).into());
         grid.row(cells);
     }
-    (!reversed.is_empty()).then_some(Exceptions {
+    (!reversed.is_empty()).then_some(KnownDeviations {
         count: reversed.len(),
         grid,
         causes,

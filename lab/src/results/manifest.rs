@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Exception, Frames, Printed};
+use super::{KnownDeviation, Frames, Printed};
 
 /// A plan's results, but for the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,8 @@ pub struct Manifest {
     pub verdicts: Vec<Verdict>,
     /// Known deviations from the expectations, with their reasons.
     #[serde(default)]
-    pub exceptions: Vec<Exception>,
+    #[serde(alias = "exceptions")]
+    pub known_deviations: Vec<KnownDeviation>,
 }
 
 /// A file that a plan was read from.

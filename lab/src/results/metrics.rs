@@ -78,8 +78,8 @@ pub const METRICS: &[Metric] = &[
     metric_of(("loss_percent", "Packets declared lost", "%"), 2, Less, |flow, _| percent(flow.packets_lost as f64, flow.packets_sent as f64)),
     metric_of(("spurious_percent", "Packets declared lost that were not", "%"), 2, Less, |flow, _| percent(flow.packets_spurious as f64, flow.packets_sent as f64)),
     metric_of(("path_loss_percent", "Datagrams that the path lost", "%"), 2, Less, |flow, _| Some(100.0 * flow.loss)),
-    metric_of(("overflow_percent", "Datagrams that found a queue full", "%"), 2, Less, |flow, _| percent(flow.overflowed as f64, flow.datagrams as f64)),
-    metric_of(("dropped_percent", "Datagrams dropped by queue management", "%"), 2, Less, |flow, _| percent(flow.dropped as f64, flow.datagrams as f64)),
+    metric_of(("tail_drop_percent", "Datagrams that found a queue full", "%"), 2, Less, |flow, _| percent(flow.tail_drops as f64, flow.datagrams as f64)),
+    metric_of(("aqm_drop_percent", "Datagrams dropped by queue management", "%"), 2, Less, |flow, _| percent(flow.aqm_drops as f64, flow.datagrams as f64)),
     metric_of(("retransmitted_kb", "Retransmitted", "kB"), 1, Less, |flow, _| Some(flow.retransmitted_bytes as f64 / 1e3)),
     metric_of(("ptos", "Probe timeouts", ""), 1, Less, |flow, _| Some(flow.ptos as f64)),
     metric_of(("runts_percent", "Datagrams under 600 bytes", "%"), 1, Less, |flow, _| Some(100.0 * flow.runts)),
@@ -97,6 +97,18 @@ pub const METRICS: &[Metric] = &[
     metric_of(("rtt_p99_ms", "Smoothed RTT, 99th percentile", "ms"), 1, Less, |flow, _| Some(flow.rtt?.p99)),
     metric_of(("cwnd_mean_kb", "Congestion window, mean", "kB"), 1, Neither, |flow, _| Some(flow.mean_cwnd? / 1e3)),
 ];
+
+/// Former names of metrics, which plans may have for one more release.
+const FORMER_METRICS: [(&str, &str); 2] = [
+    ("overflow_percent", "tail_drop_percent"),
+    ("dropped_percent", "aqm_drop_percent"),
+];
+
+/// Returns the metric that a plan has by its present or its former name.
+pub(crate) fn present_metric(name: &str) -> Option<&'static Metric> {
+    let renamed = FORMER_METRICS.iter().find(|(former, _)| *former == name);
+    metric(renamed.map_or(name, |(_, present)| present))
+}
 
 /// The metric of this name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
@@ -145,5 +157,8 @@ mod tests {
         }
         assert_eq!(metric("goodput_mbps").unwrap().unit, "Mbit/s");
         assert!(metric("goodput").is_none());
+        let former = present_metric("overflow_percent").unwrap();
+        assert_eq!(former.name, "tail_drop_percent");
+        assert!(present_metric("goodput").is_none());
     }
 }

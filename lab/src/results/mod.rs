@@ -13,7 +13,7 @@
 
 mod csv;
 mod effect;
-mod exception;
+mod known_deviation;
 mod file;
 mod frames;
 mod manifest;
@@ -28,11 +28,11 @@ mod welch;
 
 pub use csv::{read_csv, write_csv};
 pub use effect::{effects, switches, Effect, Effects};
-pub use exception::Exception;
+pub use known_deviation::KnownDeviation;
 pub use file::write_whole;
 pub use frames::Frames;
 pub use manifest::{Axis, Comparison, Manifest, PlanFile, Verdict, Versions};
-pub(crate) use metrics::figures;
+pub(crate) use metrics::{figures, present_metric};
 pub use metrics::{metric, Figures, Metric, Sense, METRICS};
 pub use parquet::write_parquet;
 pub use petra_qlog::stats::quantile;

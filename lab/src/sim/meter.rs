@@ -13,9 +13,9 @@ const RUNT: usize = 600;
 pub(super) struct Meter {
     pub(super) datagrams: u64,
     pub(super) runts: u64,
-    pub(super) overflowed: u64,
-    pub(super) dropped: u64,
-    pub(super) corrupted: u64,
+    pub(super) tail_drops: u64,
+    pub(super) aqm_drops: u64,
+    pub(super) random_losses: u64,
     /// Microseconds in queues, of every datagram that left the last one.
     queued: Vec<u32>,
     arrivals: Arrivals,
@@ -47,10 +47,10 @@ impl Meter {
     /// One has met its outcome after so much time in queues.
     pub(super) fn count(&mut self, outcome: PacketOutcome, queued: Nanos) {
         match outcome {
-            PacketOutcome::Overflowed => self.overflowed += 1,
-            PacketOutcome::Dropped | PacketOutcome::Thinned => self.dropped += 1,
+            PacketOutcome::TailDropped => self.tail_drops += 1,
+            PacketOutcome::AqmDropped | PacketOutcome::Thinned => self.aqm_drops += 1,
             PacketOutcome::Lost { .. } => {
-                self.corrupted += 1;
+                self.random_losses += 1;
                 self.waited(queued);
             }
             PacketOutcome::Arrives { .. } => self.waited(queued),
@@ -101,7 +101,7 @@ impl Meter {
 
     /// Datagrams that the path lost.
     pub(super) fn lost(&self) -> u64 {
-        self.overflowed + self.dropped + self.corrupted
+        self.tail_drops + self.aqm_drops + self.random_losses
     }
 
     /// Share of the datagrams that the path lost.
@@ -178,13 +178,13 @@ mod tests {
         for payload in [599, 600, 1350, 1350] {
             meter.sent(payload);
         }
-        meter.count(PacketOutcome::Overflowed, 0);
-        meter.count(PacketOutcome::Dropped, 0);
+        meter.count(PacketOutcome::TailDropped, 0);
+        meter.count(PacketOutcome::AqmDropped, 0);
         meter.count(PacketOutcome::Lost { queued: 4_000 }, 4_000);
         meter.count(PacketOutcome::Arrives { at: 0, queued: 0 }, 2_000);
         assert_eq!((meter.datagrams, meter.runts), (4, 1));
         assert_eq!(
-            (meter.overflowed, meter.dropped, meter.corrupted),
+            (meter.tail_drops, meter.aqm_drops, meter.random_losses),
             (1, 1, 1)
         );
         assert_eq!(meter.loss(), 0.75);

@@ -112,11 +112,11 @@ pub struct FlowReport {
     /// Datagrams that the server put on the link.
     pub datagrams: u64,
     /// Datagrams of the server that found a queue full.
-    pub overflowed: u64,
+    pub tail_drops: u64,
     /// Datagrams of the server that a queue's management dropped.
-    pub dropped: u64,
+    pub aqm_drops: u64,
     /// Datagrams of the server that the link lost.
-    pub corrupted: u64,
+    pub random_losses: u64,
     /// Share of the datagrams that the path lost, in whatever way.
     pub loss: f64,
     /// Share of datagrams with less than 600 bytes of payload.
@@ -283,9 +283,9 @@ impl FlowReport {
             packets_lost: stats.lost,
             packets_spurious: spurious(&stats, &meter),
             datagrams: meter.datagrams,
-            overflowed: meter.overflowed,
-            dropped: meter.dropped,
-            corrupted: meter.corrupted,
+            tail_drops: meter.tail_drops,
+            aqm_drops: meter.aqm_drops,
+            random_losses: meter.random_losses,
             loss: meter.loss(),
             runts: meter.runts as f64 / meter.datagrams.max(1) as f64,
             retransmitted_bytes: stats.stream_retrans_bytes,
@@ -331,7 +331,7 @@ mod tests {
         let mut meter = Meter::default();
         (0..10).for_each(|_| meter.sent(1350));
         meter.count(PacketOutcome::Lost { queued: 0 }, 0);
-        meter.count(PacketOutcome::Overflowed, 0);
+        meter.count(PacketOutcome::TailDropped, 0);
         // Two of the packets share a datagram with another, of which one may be lost.
         let mut stats = quiche::Stats::default();
         let mut of = |lost, acknowledged| {

@@ -1,13 +1,13 @@
 //! Evaluation of expectations.
 
 use super::{Expectation, Relation, Than, Tolerance};
-use crate::results::{Comparison, Exception, Line, Results, Summary, Table, Verdict};
+use crate::results::{Comparison, KnownDeviation, Line, Results, Summary, Table, Verdict};
 
 impl Expectation {
     /// Compares what there is to compare. What does not hold for a reason that
     /// is known is no surprise.
     pub fn judge(&self, results: &Results) -> Verdict {
-        let known = &results.manifest.exceptions;
+        let known = &results.manifest.known_deviations;
         let table = Table::new(results, &self.metric);
         let mut comparisons = Vec::new();
         for line in table.lines.iter().filter(|line| self.of.takes(line)) {
@@ -43,7 +43,7 @@ impl Expectation {
     }
 
     /// Returns the known reason for which the expectation does not hold here.
-    fn excuse(&self, known: &[Exception], line: &Line, controller: &str) -> Option<String> {
+    fn excuse(&self, known: &[KnownDeviation], line: &Line, controller: &str) -> Option<String> {
         let than = match &self.than {
             Than::Number(_) => None,
             Than::Other(other) => Some(other.controller.as_deref().unwrap_or(controller)),

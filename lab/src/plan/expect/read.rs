@@ -3,7 +3,7 @@
 use super::super::diagnostic::Diagnostic;
 use super::super::tree::{Entry, Node, Value};
 use super::{Expectation, Names, Relation, Selection, Than, Tolerance};
-use crate::results::{metric, METRICS};
+use crate::results::{present_metric, METRICS};
 
 const RELATIONS: [(&str, Relation); 3] = [
     ("at_least", Relation::AtLeast),
@@ -81,12 +81,11 @@ fn expectation(node: &Node, names: &Names) -> Result<Expectation, Diagnostic> {
 
 /// A text that is a metric's name.
 pub(in crate::plan) fn metric_name(node: &Node) -> Result<String, Diagnostic> {
-    let name = node.text()?;
-    if metric(name).is_none() {
+    let metric = present_metric(node.text()?);
+    metric.map(|it| it.name.to_owned()).ok_or_else(|| {
         let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-        return Err(node.unexpected(&format!("one of {}", known.join(", "))));
-    }
-    Ok(name.to_owned())
+        node.unexpected(&format!("one of {}", known.join(", ")))
+    })
 }
 
 fn read_tolerance(node: &Node) -> Result<Tolerance, Diagnostic> {

@@ -2,7 +2,7 @@
 
 use super::super::grid::one_line;
 use super::super::printed::{titled, Comparison};
-use super::super::printed_tables::{counts, exceptions, orders, side_by_side, Overview};
+use super::super::printed_tables::{counts, known_deviations, orders, side_by_side, Overview};
 use super::super::section::Section;
 use super::super::words;
 
@@ -13,16 +13,16 @@ pub(super) fn overview(overview: &Overview) -> String {
         let count = words::count(rows.len(), "row");
         text += &format!("## {}\n\n", titled(&count, ", ", name));
         text += &counts(rows).markdown();
-        let Some(exceptions) = exceptions(rows, overview.printed) else {
+        let Some(known_deviations) = known_deviations(rows, overview.printed) else {
             text += "No order is reversed in any row.\n\n";
             continue;
         };
-        let count = words::count(exceptions.count, "exception");
-        text += &format!("{count}:\n\n{}", exceptions.grid.markdown());
-        for (number, cause) in (1..).zip(&exceptions.causes) {
+        let count = words::count(known_deviations.count, "known deviation");
+        text += &format!("{count}:\n\n{}", known_deviations.grid.markdown());
+        for (number, cause) in (1..).zip(&known_deviations.causes) {
             text += &format!("{number}. {}\n", one_line(cause));
         }
-        text += if exceptions.causes.is_empty() {
+        text += if known_deviations.causes.is_empty() {
             ""
         } else {
             "\n"

@@ -68,9 +68,9 @@ pub enum PacketOutcome {
     /// It was small and not the one that passes.
     Thinned,
     /// The queue had no room.
-    Overflowed,
+    TailDropped,
     /// A policer or the queue's management dropped it.
-    Dropped,
+    AqmDropped,
     /// It went over the bottleneck and was lost behind it.
     Lost {
         /// Time in the queue, without its own transmission.
@@ -264,7 +264,7 @@ impl<T> Channel<T> {
         } = self;
         let policer = policer.as_mut();
         if policer.is_some_and(|policer| !policer.passes(now, packet.bytes)) {
-            decided.push_back((packet.content, PacketOutcome::Dropped));
+            decided.push_back((packet.content, PacketOutcome::AqmDropped));
             return;
         }
         match queue {
@@ -288,7 +288,7 @@ impl<T> Channel<T> {
             let Queue::Holding(holding) = queue else {
                 return;
             };
-            let drop = |content| decided.push_back((content, PacketOutcome::Dropped));
+            let drop = |content| decided.push_back((content, PacketOutcome::AqmDropped));
             let Some(Waiting { packet, since }) = holding.dequeue(now, drop) else {
                 return;
             };
@@ -424,11 +424,11 @@ mod tests {
     fn the_queue_takes_what_fits_and_not_a_byte_more() {
         let mut channel = channel(&direction());
         for _ in 0..5 {
-            assert_ne!(enter(&mut channel, 0, 1000), PacketOutcome::Overflowed);
+            assert_ne!(enter(&mut channel, 0, 1000), PacketOutcome::TailDropped);
         }
-        assert_eq!(enter(&mut channel, 0, 1), PacketOutcome::Overflowed);
-        assert_eq!(enter(&mut channel, MS, 1001), PacketOutcome::Overflowed);
-        assert_ne!(enter(&mut channel, MS, 1000), PacketOutcome::Overflowed);
+        assert_eq!(enter(&mut channel, 0, 1), PacketOutcome::TailDropped);
+        assert_eq!(enter(&mut channel, MS, 1001), PacketOutcome::TailDropped);
+        assert_ne!(enter(&mut channel, MS, 1000), PacketOutcome::TailDropped);
     }
 
     #[test]
@@ -438,9 +438,9 @@ mod tests {
             ..direction()
         };
         let mut channel = channel(&small);
-        assert_ne!(enter(&mut channel, 0, 1000), PacketOutcome::Overflowed);
-        assert_eq!(enter(&mut channel, 0, 1000), PacketOutcome::Overflowed);
-        assert_ne!(enter(&mut channel, MS, 1000), PacketOutcome::Overflowed);
+        assert_ne!(enter(&mut channel, 0, 1000), PacketOutcome::TailDropped);
+        assert_eq!(enter(&mut channel, 0, 1000), PacketOutcome::TailDropped);
+        assert_ne!(enter(&mut channel, MS, 1000), PacketOutcome::TailDropped);
     }
 
     #[test]
@@ -483,7 +483,7 @@ mod tests {
                 (0..50).for_each(|content| channel.enter(at * MS, packet(content, 1000)));
                 let mut lost = 0;
                 while let Some((_, outcome)) = channel.decided() {
-                    lost += u64::from(outcome == PacketOutcome::Overflowed);
+                    lost += u64::from(outcome == PacketOutcome::TailDropped);
                 }
                 50 - lost
             };
@@ -514,11 +514,11 @@ mod tests {
         let outcomes = [0; 4].map(|at| enter(&mut channel, at, 1000));
         assert_eq!(
             outcomes[2..],
-            [PacketOutcome::Dropped, PacketOutcome::Dropped]
+            [PacketOutcome::AqmDropped, PacketOutcome::AqmDropped]
         );
-        assert_ne!(outcomes[1], PacketOutcome::Dropped);
+        assert_ne!(outcomes[1], PacketOutcome::AqmDropped);
         assert_eq!(channel.peak(), Some(4_000_000));
-        assert_ne!(enter(&mut channel, 2 * MS, 1000), PacketOutcome::Dropped);
+        assert_ne!(enter(&mut channel, 2 * MS, 1000), PacketOutcome::AqmDropped);
     }
 
     #[test]

@@ -105,12 +105,12 @@ impl Passing {
             Passing::Early(red, tail) => {
                 let backlog = tail.backlog(now);
                 if red.drops(backlog, now.saturating_sub(free_at), random) {
-                    return Err(PacketOutcome::Dropped);
+                    return Err(PacketOutcome::AqmDropped);
                 }
                 tail.fits(now, bytes)
             }
         };
-        fits.then_some(()).ok_or(PacketOutcome::Overflowed)
+        fits.then_some(()).ok_or(PacketOutcome::TailDropped)
     }
 
     /// A packet that was admitted has this transmission.
@@ -234,14 +234,14 @@ impl<T> Holding<T> {
             Holding::CoDel { fifo, room, .. } => {
                 let backlog = fifo.bytes() as u64;
                 if backlog > 0 && backlog + packet.bytes as u64 > *room.at(now) {
-                    drop(packet.content, PacketOutcome::Overflowed);
+                    drop(packet.content, PacketOutcome::TailDropped);
                 } else {
                     fifo.push(now, packet);
                 }
             }
             Holding::FqCoDel(fq) => {
                 fq.enqueue(now, packet, |content| {
-                    drop(content, PacketOutcome::Overflowed)
+                    drop(content, PacketOutcome::TailDropped)
                 });
             }
         }

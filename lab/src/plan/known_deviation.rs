@@ -3,19 +3,19 @@
 use super::diagnostic::Diagnostic;
 use super::expect::Names;
 use super::tree::{Entry, Node, Value};
-use crate::results::Exception;
+use crate::results::KnownDeviation;
 
-/// Reads all `[[exception]]`.
-pub(super) fn exceptions(node: &Node, names: &Names) -> Result<Vec<Exception>, Diagnostic> {
+/// Reads all `[[known_deviation]]`.
+pub(super) fn known_deviations(node: &Node, names: &Names) -> Result<Vec<KnownDeviation>, Diagnostic> {
     let items = node.list()?.iter().enumerate();
     let read = |(number, node): (usize, &Node)| {
-        let exception = exception(node, names);
-        exception.map_err(|fault| fault.within(&number.to_string()).within("exception"))
+        let deviation = deviation(node, names);
+        deviation.map_err(|fault| fault.within(&number.to_string()).within("known_deviation"))
     };
     items.map(read).collect()
 }
 
-fn exception(node: &Node, names: &Names) -> Result<Exception, Diagnostic> {
+fn deviation(node: &Node, names: &Names) -> Result<KnownDeviation, Diagnostic> {
     let (mut controllers, mut labels) = (Vec::new(), Vec::new());
     let (mut than, mut because) = (Vec::new(), None);
     for entry in &node.table()?.entries {
@@ -34,17 +34,17 @@ fn exception(node: &Node, names: &Names) -> Result<Exception, Diagnostic> {
             "because" => because = Some(entry.node.text().map_err(within)?.to_owned()),
             key => {
                 let message =
-                    format!("exception: no such key (got {key}); expected of, than, because");
+                    format!("known_deviation: no such key (got {key}); expected of, than, because");
                 return Err(Diagnostic::at(entry.key_place, message));
             }
         }
     }
     let missing =
-        |what| move || Diagnostic::at(node.place, format!("an exception without `{what}`"));
+        |what| move || Diagnostic::at(node.place, format!("known_deviation: no `{what}`; expected `of` and `because`"));
     if controllers.is_empty() && labels.is_empty() {
         return Err(missing("of")());
     }
-    Ok(Exception {
+    Ok(KnownDeviation {
         controllers,
         labels,
         than,

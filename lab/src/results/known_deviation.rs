@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Controllers that fall short of others in some rows, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exception {
+pub struct KnownDeviation {
     /// Controllers that deviate, by their names in the plan. An empty list means any controller.
     pub controllers: Vec<String>,
     /// Rows in which they deviate: names of axes, or `case`, and the values on them.
@@ -15,7 +15,7 @@ pub struct Exception {
     pub because: String,
 }
 
-impl Exception {
+impl KnownDeviation {
     /// Returns true if the deviation covers `controller` in the row with these labels, compared
     /// with another controller or a number.
     pub fn covers(
@@ -40,28 +40,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exception_covers_what_it_names_and_nothing_else() {
+    fn a_known_deviation_covers_what_it_names_and_nothing_else() {
         let words = |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect();
-        let exception = Exception {
+        let deviation = KnownDeviation {
             controllers: words(&["westwood"]),
             labels: vec![("case".into(), words(&["row 1", "row 2"]))],
             than: words(&["reno"]),
             because: "of the queue".into(),
         };
         let row = |name: &str| vec![("case".to_owned(), name.to_owned())];
-        assert!(exception.covers("westwood", &row("row 2"), Some("reno")));
+        assert!(deviation.covers("westwood", &row("row 2"), Some("reno")));
         for (controller, case, than) in [
             ("petra", "row 2", Some("reno")),
             ("westwood", "row 3", Some("reno")),
             ("westwood", "row 2", Some("cubic")),
             ("westwood", "row 2", None),
         ] {
-            assert!(!exception.covers(controller, &row(case), than));
+            assert!(!deviation.covers(controller, &row(case), than));
         }
-        let all = Exception {
+        let all = KnownDeviation {
             controllers: Vec::new(),
             than: Vec::new(),
-            ..exception
+            ..deviation
         };
         assert!(all.covers("petra", &row("row 1"), None));
     }
