@@ -19,6 +19,7 @@ mod congestion_response;
 mod delivery_rate;
 mod loss_rate;
 mod min_rtt_filter;
+mod path_change;
 mod rounds;
 mod slow_start;
 mod standing_queue;
@@ -40,6 +41,7 @@ pub use config::PetraConfig;
 use congestion_response::Decision;
 use delivery_rate::DeliveryRate;
 use loss_rate::LossRate;
+use path_change::{LongerPath, PathChange};
 use rounds::RoundCounter;
 use slow_start::SlowStart;
 use standing_queue::StandingQueue;
@@ -64,6 +66,7 @@ struct Petra {
     slow_start: SlowStart,
     increase: AdditiveIncrease,
     competition: Competition,
+    path_change: PathChange,
     rtt: Option<Rtt>,
     max_in_flight: u64,
     /// Time at which the present loss event was detected.
@@ -85,6 +88,7 @@ impl Petra {
             slow_start: SlowStart::new(alpha),
             increase: AdditiveIncrease::default(),
             competition: Competition::default(),
+            path_change: PathChange::default(),
             rtt: None,
             max_in_flight: settings.initial_window,
             loss_event: None,
@@ -170,9 +174,31 @@ impl Petra {
         {
             self.window.restore(bytes, self.window.ssthresh());
         }
+        let delay = self
+            .queue
+            .last_round()
+            .filter(|_| queued && !ack.app_limited);
+        let rate = self.delivery.estimate().unwrap_or(0.0);
+        let longer = self.path_change.end_round(delay, self.window.bytes(), rate);
+        if let Some(path) = longer {
+            self.follow(path);
+        }
         if self.window.in_slow_start() {
             let rate = self.delivery.estimate().unwrap_or(0.0);
             self.slow_start.end_round(rate, ack.app_limited);
+        }
+    }
+
+    /// Adopts a longer path: slow start up to the window with which the path is as fast as
+    /// before.
+    fn follow(&mut self, path: LongerPath) {
+        self.queue.on_longer_path(path.min_rtt);
+        self.competition = Competition::default();
+        self.increase = AdditiveIncrease::default();
+        let window = path.rate * path.min_rtt.as_secs_f64();
+        if window > self.window.bytes() {
+            self.window.set_ssthresh(window);
+            self.slow_start = SlowStart::new(self.config.alpha.get());
         }
     }
 
@@ -257,6 +283,7 @@ impl Controller for Petra {
         self.queue = StandingQueue::default();
         self.increase = AdditiveIncrease::default();
         self.competition = Competition::default();
+        self.path_change = PathChange::default();
         self.undo = None;
     }
 

@@ -106,6 +106,8 @@ impl IntervalMinimum {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StandingQueue {
     min_rtt: MinRttFilter,
+    /// The minimum RTT since the path became longer.
+    longer: Option<Duration>,
     /// Intervals of one round trip.
     round: IntervalMinimum,
     /// The minimum RTT of the last round trips.
@@ -122,6 +124,7 @@ impl Default for StandingQueue {
     fn default() -> Self {
         Self {
             min_rtt: MinRttFilter::default(),
+            longer: None,
             round: IntervalMinimum::default(),
             floor: WindowedFilter::new(Duration::min),
             range: None,
@@ -136,6 +139,7 @@ impl StandingQueue {
         let Some(rtt) = self.min_rtt.on_ack(ack) else {
             return;
         };
+        self.longer = self.longer.map(|min_rtt| min_rtt.min(rtt));
         if let Some(round) = self.round.on_sample(ack.now, rtt, ack.rtt.smoothed) {
             self.floor.end_round();
             self.floor.add(round.min);
@@ -153,6 +157,16 @@ impl StandingQueue {
         self.own_delay = transmission_time(MAX_UNQUEUED_DATAGRAMS * datagram, self.max_rate);
     }
 
+    /// The path has become longer, so that its minimum RTT was that of another path.
+    pub(super) fn on_longer_path(&mut self, min_rtt: Duration) {
+        self.longer = Some(min_rtt);
+    }
+
+    /// The minimum RTT of the last interval of a round trip.
+    pub(super) fn last_round(&self) -> Option<Duration> {
+        self.round.previous
+    }
+
     pub(super) fn on_spurious_loss(&mut self) {
         self.min_rtt.on_spurious_loss();
     }
@@ -165,6 +179,7 @@ impl StandingQueue {
     /// a queue without jitter does not raise the base.
     pub(super) fn base_rtt(&self, transport_min_rtt: Duration) -> Duration {
         let min_rtt = self.min_rtt.min_rtt(transport_min_rtt);
+        let min_rtt = self.longer.map_or(min_rtt, |longer| longer.max(min_rtt));
         let Some(floor) = self.floor.get() else {
             return min_rtt;
         };
