@@ -179,7 +179,7 @@ impl Petra {
             .last_round()
             .filter(|_| queued && !ack.app_limited);
         let rate = self.delivery.estimate().unwrap_or(0.0);
-        let longer = self.path_change.end_round(delay, self.window.bytes(), rate);
+        let longer = self.path_change.end_round(delay, self.window.bytes(), rate, self.window.datagram());
         if let Some(path) = longer {
             self.follow(path);
         }

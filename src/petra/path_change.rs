@@ -17,6 +17,9 @@ use super::super::bandwidth::GRANULARITY;
 /// Quotient from which a path counts as longer.
 const MIN_QUOTIENT: f64 = 4.0;
 
+/// Growth of the delay's range in one round trip above which the comparison begins anew.
+const MAX_JUMP: f64 = 2.0;
+
 /// Round trips after which the comparison begins anew, so that one outlier does not spoil it.
 const MAX_ROUNDS: u32 = 16;
 
@@ -63,6 +66,7 @@ impl PathChange {
         delay: Option<Duration>,
         window: f64,
         rate: f64,
+        datagram: f64,
     ) -> Option<LongerPath> {
         let [previous, cause] = self.windows;
         self.windows = [Some(window), previous];
@@ -72,26 +76,19 @@ impl PathChange {
             return None;
         };
         let cause = cause?;
-        let compared = self.comparison.map_or(
-            Comparison {
-                rounds: 1,
-                min_delay: delay,
-                max_delay: delay,
-                min_window: cause,
-                max_window: cause,
-                max_rate: rate,
-            },
-            |so_far| Comparison {
-                rounds: so_far.rounds + 1,
-                min_delay: so_far.min_delay.min(delay),
-                max_delay: so_far.max_delay.max(delay),
-                min_window: so_far.min_window.min(cause),
-                max_window: so_far.max_window.max(cause),
-                max_rate: so_far.max_rate.max(rate),
-            },
-        );
+        let minimum = datagram / self.unqueued_rate;
+        let mut compared = Comparison::of(delay, cause, rate);
+        if let Some(so_far) = self.comparison {
+            compared = so_far.and(compared);
+            if compared.varied(minimum) > MAX_JUMP * so_far.varied(minimum) {
+                // Another path, or another queue.
+                self.comparison = None;
+                self.windows = [None; LAG];
+                return None;
+            }
+        }
         self.comparison = Some(compared).filter(|it| it.rounds < MAX_ROUNDS);
-        let longer = compared.quotient() >= MIN_QUOTIENT;
+        let longer = compared.quotient(minimum) >= MIN_QUOTIENT;
         if longer {
             self.comparison = None;
         }
@@ -103,10 +100,36 @@ impl PathChange {
 }
 
 impl Comparison {
-    fn quotient(&self) -> f64 {
+    fn of(delay: Duration, window: f64, rate: f64) -> Self {
+        Self {
+            rounds: 1,
+            min_delay: delay,
+            max_delay: delay,
+            min_window: window,
+            max_window: window,
+            max_rate: rate,
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            rounds: self.rounds + other.rounds,
+            min_delay: self.min_delay.min(other.min_delay),
+            max_delay: self.max_delay.max(other.max_delay),
+            min_window: self.min_window.min(other.min_window),
+            max_window: self.max_window.max(other.max_window),
+            max_rate: self.max_rate.max(other.max_rate),
+        }
+    }
+
+    /// Seconds by which the delay varied, at least the granularity of timers and `minimum`.
+    fn varied(&self, minimum: f64) -> f64 {
         let varied = (self.max_delay - self.min_delay).max(GRANULARITY);
-        let of_queue = (self.max_window - self.min_window) / self.max_rate;
-        of_queue / varied.as_secs_f64()
+        varied.as_secs_f64().max(minimum)
+    }
+
+    fn quotient(&self, minimum: f64) -> f64 {
+        (self.max_window - self.min_window) / self.max_rate / self.varied(minimum)
     }
 }
 
@@ -121,11 +144,11 @@ mod tests {
     /// Round trips with these delays in milliseconds and windows in datagrams.
     fn rounds(delays: &[u64], windows: &[u32]) -> Option<LongerPath> {
         let mut change = PathChange::default();
-        change.end_round(None, 100e3, RATE);
+        change.end_round(None, 100e3, RATE, 1e3);
         let rounds = delays.iter().zip(windows);
         rounds.fold(None, |found, (delay, datagrams)| {
             let window = 1e3 * f64::from(*datagrams);
-            found.or(change.end_round(Some(ms(*delay)), window, RATE))
+            found.or(change.end_round(Some(ms(*delay)), window, RATE, 1e3))
         })
     }
 
@@ -171,7 +194,7 @@ mod tests {
         for round in 0..40 {
             let delay = (round % 3 != 0).then_some(ms(180));
             let window = 100e3 + 1e3 * f64::from(round);
-            assert_eq!(change.end_round(delay, window, RATE), None);
+            assert_eq!(change.end_round(delay, window, RATE, 1e3), None);
         }
     }
 }
