@@ -42,6 +42,9 @@ pub(super) enum Why {
     SentBeforeRecovery,
     /// No queue persists, and the loss rate is low.
     NoQueue,
+    /// ACKs come in large aggregates, which look like a queue, and the window is not larger
+    /// than they need.
+    AckAggregation,
     /// Competing flows keep the queue full.
     Competition,
     /// The effect of the last reduction is not known yet.
@@ -139,6 +142,9 @@ impl Petra {
                 let aggregated = self
                     .bdp()
                     .is_none_or(|bdp| target > MAX_DRAINED_TARGET * bdp);
+                if aggregated && target >= bytes {
+                    return Decision::Keep(Why::AckAggregation);
+                }
                 let most = if aggregated {
                     bytes
                 } else {
