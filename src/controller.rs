@@ -200,6 +200,13 @@ pub struct Metrics {
     pub last_reduction: Option<Reduction>,
     /// The number of reductions.
     pub reductions: u64,
+    /// The response to the last loss or PTO: `reduce`, or the reason for which the window is
+    /// kept. `None` for controllers without a choice.
+    pub loss_response: Option<&'static str>,
+    /// The response to the delay at the last ACK, in the same words.
+    pub queue_response: Option<&'static str>,
+    /// The RTT that the controller takes for that of the path without a queue.
+    pub base_rtt: Option<Duration>,
 }
 
 /// Makes controllers. One factory serves any number of paths.

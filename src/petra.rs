@@ -73,6 +73,10 @@ struct Petra {
     loss_event: Option<Time>,
     /// Window and ssthresh before that event reduced them.
     undo: Option<(f64, Option<f64>)>,
+    /// The last response to a loss or a PTO.
+    loss_decision: Option<Decision>,
+    /// The last response to the delay.
+    queue_decision: Option<Decision>,
 }
 
 impl Petra {
@@ -93,6 +97,8 @@ impl Petra {
             max_in_flight: settings.initial_window,
             loss_event: None,
             undo: None,
+            loss_decision: None,
+            queue_decision: None,
             config,
         }
     }
@@ -152,14 +158,15 @@ impl Petra {
     }
 
     fn respond_to_queue(&mut self, ack: &Ack) {
-        if self.window.in_slow_start() {
-            let decision = self.slow_start_response(ack);
-            self.act(decision, ack.now, Reduction::Queue);
+        let (slow_start, before) = (self.window.in_slow_start(), self.window.bytes());
+        let decision = if slow_start {
+            self.slow_start_response(ack)
         } else {
-            let (decision, before) = (self.queue_response(ack), self.window.bytes());
-            if self.act(decision, ack.now, Reduction::Queue) {
-                self.competition.on_reduction(Some(before));
-            }
+            self.queue_response(ack)
+        };
+        self.queue_decision = Some(decision);
+        if self.act(decision, ack.now, Reduction::Queue) && !slow_start {
+            self.competition.on_reduction(Some(before));
         }
     }
 
@@ -179,7 +186,9 @@ impl Petra {
             .last_round()
             .filter(|_| queued && !ack.app_limited);
         let rate = self.delivery.estimate().unwrap_or(0.0);
-        let longer = self.path_change.end_round(delay, self.window.bytes(), rate, self.window.datagram());
+        let longer =
+            self.path_change
+                .end_round(delay, self.window.bytes(), rate, self.window.datagram());
         if let Some(path) = longer {
             self.follow(path);
         }
@@ -263,6 +272,7 @@ impl Controller for Petra {
             self.undo = None;
         }
         let decision = self.loss_response(loss);
+        self.loss_decision = Some(decision);
         if self.act(decision, loss.now, Reduction::Loss) {
             self.competition.on_reduction(None);
         }
@@ -270,6 +280,7 @@ impl Controller for Petra {
 
     fn on_pto(&mut self, pto: &Pto) {
         let decision = self.pto_response(pto);
+        self.loss_decision = Some(decision);
         if self.act(decision, pto.now, Reduction::Pto) {
             self.competition.on_reduction(None);
         }
@@ -327,7 +338,12 @@ impl Controller for Petra {
     }
 
     fn metrics(&self) -> Metrics {
-        self.window
-            .metrics(self.delivery.last_sample(), self.delivery.estimate())
+        let (sample, estimate) = (self.delivery.last_sample(), self.delivery.estimate());
+        Metrics {
+            loss_response: self.loss_decision.map(Decision::as_str),
+            queue_response: self.queue_decision.map(Decision::as_str),
+            base_rtt: self.rtt.map(|rtt| self.queue.base_rtt(rtt.min)),
+            ..self.window.metrics(sample, estimate)
+        }
     }
 }

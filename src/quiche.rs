@@ -351,6 +351,17 @@ fn qlog_metrics(r: &Congestion) -> Vec<(&'static str, QlogValue)> {
     if let Some(reason) = metrics.last_reduction {
         fields.push(("petra_reduction_reason", QlogValue::Word(reason.as_str())));
     }
+    let responses = [
+        ("petra_loss_response", metrics.loss_response),
+        ("petra_queue_response", metrics.queue_response),
+    ];
+    for (name, response) in responses {
+        fields.extend(response.map(|word| (name, QlogValue::Word(word))));
+    }
+    if let Some(rtt) = metrics.base_rtt {
+        let ms = QlogValue::Number(rtt.as_secs_f64() * 1e3);
+        fields.push(("petra_base_rtt", ms));
+    }
     fields
 }
 

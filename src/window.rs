@@ -192,6 +192,7 @@ impl Window {
             bandwidth_estimate: estimate.map(|rate| rate as u64),
             last_reduction: self.last_reduction,
             reductions: self.reductions,
+            ..Metrics::default()
         }
     }
 }

@@ -206,6 +206,15 @@ fn rates(down: &mut Direction) {
     down.steps = vec![step(4_000, 2_500_000), step(6_000, 10_000_000)];
 }
 
+/// Makes the path 100 ms longer after 4 s.
+fn longer(down: &mut Direction) {
+    down.steps = vec![Step {
+        at: ms(4_000),
+        delay: Some(down.delay + ms(100)),
+        ..Step::default()
+    }];
+}
+
 const VIDEO: Traffic = Traffic::Media(Media {
     rate: 2_000_000,
     fps: 30,
@@ -224,7 +233,7 @@ const PAUSES: Traffic = Traffic::OnOff {
 
 /// Scenes on a path of 5 Mbit/s and 80 ms with a queue of one BDP, 37 datagrams.
 #[rustfmt::skip]
-fn scenes() -> [Scene; 9] {
+fn scenes() -> [Scene; 10] {
     let one = |down: &mut Direction| lose(down, Duration::from_micros(2_200));
     let persistent = |down: &mut Direction| lose(down, ms(3_000));
     [
@@ -235,6 +244,7 @@ fn scenes() -> [Scene; 9] {
         Scene::new("all lost for 600 ms: PTOs", 3_900, 7_000, |down| lose(down, ms(600))),
         Scene::new("all lost for 3 s: persistent congestion", 3_900, 10_000, persistent),
         Scene::new("half the rate, then four times", 3_900, 8_000, rates),
+        Scene::new("100 ms longer", 3_900, 8_000, longer),
         Scene { traffic: VIDEO, ..Scene::new("app-limited: video of 2 Mbit/s", 0, 3_000, |_| ()) },
         Scene { traffic: PAUSES, ..Scene::new("a pause, then one loss", 1_700, 5_400, one) },
     ]

@@ -35,6 +35,16 @@ pub(super) enum Decision {
     Keep(Why),
 }
 
+impl Decision {
+    /// The name in qlog.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Decision::Reduce(_) => "reduce",
+            Decision::Keep(why) => why.as_str(),
+        }
+    }
+}
+
 /// Reason for which the window is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
@@ -57,6 +67,22 @@ pub(super) enum Why {
     Unmeasured,
     /// The mechanism is switched off.
     Off,
+}
+
+impl Why {
+    fn as_str(self) -> &'static str {
+        match self {
+            Why::SentBeforeRecovery => "sent_before_recovery",
+            Why::NoQueue => "no_queue",
+            Why::AckAggregation => "ack_aggregation",
+            Why::Competition => "competition",
+            Why::TestPending => "test_pending",
+            Why::AppLimited => "app_limited",
+            Why::TailProbe => "tail_probe",
+            Why::Unmeasured => "unmeasured",
+            Why::Off => "off",
+        }
+    }
 }
 
 impl Petra {

@@ -60,7 +60,8 @@ pub(super) struct LongerPath {
 
 impl PathChange {
     /// Ends a round trip. `delay`: its minimum RTT, if a queue seems to stand and the
-    /// application keeps the window full. `window` in bytes, `rate` in bytes per second.
+    /// application keeps the window full. `window` and `datagram` are in bytes, `rate` in
+    /// bytes per second.
     pub(super) fn end_round(
         &mut self,
         delay: Option<Duration>,
@@ -122,7 +123,8 @@ impl Comparison {
         }
     }
 
-    /// Seconds by which the delay varied, at least the granularity of timers and `minimum`.
+    /// Seconds by which the delay varied: at least the granularity of timers and `minimum`,
+    /// the time that the path takes for a datagram.
     fn varied(&self, minimum: f64) -> f64 {
         let varied = (self.max_delay - self.min_delay).max(GRANULARITY);
         varied.as_secs_f64().max(minimum)

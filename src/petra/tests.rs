@@ -1,4 +1,4 @@
-use super::super::events::{loss, measured, ms, pto, rtt, settings, DATAGRAM, INITIAL};
+use super::super::events::{loss, measured, ms, pto, rtt, settings, DATAGRAM, INITIAL, MIN_RTT};
 use super::congestion_response::{Decision, Why};
 use super::*;
 
@@ -294,9 +294,9 @@ mod on_pto {
         petra.on_ack(&measured(2_000, 110));
         petra.on_pto(&nth(2));
         let reduced = petra.window.bytes();
-        // Under the same queue delivery is half of what it was.
+        // Under a queue that others make longer, delivery is half of what it was.
         for now in (2_201..2_800).step_by(2) {
-            petra.on_ack(&measured(now, 110));
+            petra.on_ack(&measured(now, 110 + (now - 2_200) / 30));
         }
         assert!(petra.competition.is_detected());
         assert!(petra.window.bytes() < reduced + 10_000.0);
@@ -519,14 +519,42 @@ mod in_congestion_avoidance {
         petra.config.drain = true;
         for now in (2_000..4_000).step_by(40) {
             for _ in 0..40 {
-                petra.on_ack(&measured(now, 110));
+                petra.on_ack(&measured(now, 110 + now / 200 % 2 * 15));
             }
         }
-        petra.window.set(100_000.0);
-        assert!(petra.ssthresh_target() > petra.bdp().map(|bdp| 1.125 * bdp));
+        let target = petra.ssthresh_target().unwrap();
+        assert!(target > 1.125 * petra.bdp().unwrap());
         petra.competition = Competition::default();
+        petra.window.set(target + 1_200.0);
         let decision = petra.queue_response(&measured(4_400, 110));
-        assert_eq!(reduction(decision), 100_000.0);
+        assert_eq!(reduction(decision), target);
+        petra.window.set(target);
+        let decision = petra.queue_response(&measured(4_400, 110));
+        assert_eq!(decision, Decision::Keep(Why::AckAggregation));
+    }
+
+    /// A route that is 60 ms longer: the window of the same rate, in slow start.
+    #[test]
+    fn a_longer_path_gets_a_larger_window() {
+        let mut petra = steady(petra());
+        let before = petra.delivery.estimate().unwrap();
+        // Half of the window of the new path, a datagram more each round trip.
+        let (mut now, mut datagrams) = (2_000, 7);
+        'detection: loop {
+            datagrams += 1;
+            assert!(datagrams < 16, "not detected");
+            petra.window.set(1_200.0 * datagrams as f64);
+            for _ in 0..datagrams {
+                now += 150 / datagrams;
+                petra.on_ack(&measured(now, 150));
+                if petra.queue.base_rtt(MIN_RTT) == ms(150) {
+                    break 'detection;
+                }
+            }
+        }
+        assert_near(petra.window.ssthresh().unwrap(), before * 0.15);
+        assert!(petra.window.in_slow_start());
+        assert!(!petra.queue_persists() && !petra.competition.is_detected());
     }
 
     #[test]

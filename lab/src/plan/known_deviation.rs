@@ -6,7 +6,10 @@ use super::tree::{Entry, Node, Value};
 use crate::results::KnownDeviation;
 
 /// Reads all `[[known_deviation]]`.
-pub(super) fn known_deviations(node: &Node, names: &Names) -> Result<Vec<KnownDeviation>, Diagnostic> {
+pub(super) fn known_deviations(
+    node: &Node,
+    names: &Names,
+) -> Result<Vec<KnownDeviation>, Diagnostic> {
     let items = node.list()?.iter().enumerate();
     let read = |(number, node): (usize, &Node)| {
         let deviation = deviation(node, names);
@@ -39,8 +42,14 @@ fn deviation(node: &Node, names: &Names) -> Result<KnownDeviation, Diagnostic> {
             }
         }
     }
-    let missing =
-        |what| move || Diagnostic::at(node.place, format!("known_deviation: no `{what}`; expected `of` and `because`"));
+    let missing = |what| {
+        move || {
+            Diagnostic::at(
+                node.place,
+                format!("known_deviation: no `{what}`; expected `of` and `because`"),
+            )
+        }
+    };
     if controllers.is_empty() && labels.is_empty() {
         return Err(missing("of")());
     }

@@ -4,7 +4,9 @@ use maud::{html, Markup};
 
 use super::page::Frame;
 use super::printed::{titled, Comparison, Reading};
-use super::printed_tables::{counts, known_deviations, orders, side_by_side, KnownDeviations, Overview};
+use super::printed_tables::{
+    counts, known_deviations, orders, side_by_side, KnownDeviations, Overview,
+};
 use super::section::Section;
 use super::words;
 

@@ -178,7 +178,10 @@ pub(super) struct KnownDeviations<'a> {
 }
 
 /// `None` if no order is reversed.
-pub(super) fn known_deviations<'a>(rows: &'a [Placed], printed: &Printed) -> Option<KnownDeviations<'a>> {
+pub(super) fn known_deviations<'a>(
+    rows: &'a [Placed],
+    printed: &Printed,
+) -> Option<KnownDeviations<'a>> {
     let reversed = verdicts(rows).filter(|(_, _, it)| it.order == Order::Below);
     let reversed: Vec<Judged> = reversed.collect();
     let mut causes = Vec::new();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{KnownDeviation, Frames, Printed};
+use super::{Frames, KnownDeviation, Printed};
 
 /// A plan's results, but for the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

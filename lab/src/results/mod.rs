@@ -13,9 +13,9 @@
 
 mod csv;
 mod effect;
-mod known_deviation;
 mod file;
 mod frames;
+mod known_deviation;
 mod manifest;
 mod metrics;
 mod parquet;
@@ -28,9 +28,9 @@ mod welch;
 
 pub use csv::{read_csv, write_csv};
 pub use effect::{effects, switches, Effect, Effects};
-pub use known_deviation::KnownDeviation;
 pub use file::write_whole;
 pub use frames::Frames;
+pub use known_deviation::KnownDeviation;
 pub use manifest::{Axis, Comparison, Manifest, PlanFile, Verdict, Versions};
 pub(crate) use metrics::{figures, present_metric};
 pub use metrics::{metric, Figures, Metric, Sense, METRICS};
