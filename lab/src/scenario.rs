@@ -189,11 +189,14 @@ impl Scenario {
     fn check_times(&self, start: Duration, stop: Option<Duration>) -> Result<()> {
         ensure!(
             start < self.duration,
-            "starts at {start:?}, but the run ends at {:?}",
+            "start: too late (got {start:?}); expected before the end of the run at {:?}",
             self.duration
         );
         if let Some(stop) = stop {
-            ensure!(start < stop, "stops at {stop:?}, but starts at {start:?}");
+            ensure!(
+                start < stop,
+                "stop: too early (got {stop:?}); expected after the start at {start:?}"
+            );
         }
         Ok(())
     }

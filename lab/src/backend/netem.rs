@@ -69,7 +69,10 @@ pub(super) fn accepts(scenario: &Scenario) -> Result<()> {
 impl Runner for Netem {
     fn run(&self, scenario: &Scenario, stop: &AtomicBool) -> Result<Outcome> {
         let [flow] = &scenario.flows[..] else {
-            anyhow::bail!("netem runs one flow");
+            anyhow::bail!(
+                "flows: too many (got {}); expected one with netem",
+                scenario.flows.len()
+            );
         };
         let bytes = match flow.traffic {
             Traffic::Size(bytes) => Some(bytes),

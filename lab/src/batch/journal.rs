@@ -52,8 +52,12 @@ impl Journal {
             options.open(path)
         };
         let file = open().with_context(|| format!("cannot write {}", path.display()))?;
-        let mut file = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-            .map_err(|_| anyhow!("another petra-lab is at work on {}", path.display()))?;
+        let mut file = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| {
+            anyhow!(
+                "{}: in use by another petra-lab; expected one at a time",
+                path.display()
+            )
+        })?;
         let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let whole = text
             .iter()
@@ -122,15 +126,22 @@ fn parse(path: &Path, text: &[u8]) -> Result<BTreeMap<String, Outcome>> {
             continue;
         }
         let place = || format!("{}, line {number}", path.display());
-        let entry: Entry = serde_json::from_slice(line)
-            .with_context(|| format!("{} is no finished run", place()))?;
+        let entry: Entry = serde_json::from_slice(line).with_context(|| {
+            format!(
+                "{}: invalid run; expected the JSON of a finished run",
+                place()
+            )
+        })?;
         let Entry {
             key,
             again,
             outcome,
         } = entry;
         if !again && finished.contains_key(&key) {
-            bail!("{} has the run {key} once more", place());
+            bail!(
+                "{}: repeated run (got {key}); expected each run once",
+                place()
+            );
         }
         finished.insert(key, outcome);
     }
@@ -217,7 +228,7 @@ mod tests {
         assert!(format!("{error:#}").contains("line 2"), "{error:#}");
         fs::write(&path, "dear diary").unwrap();
         let error = Journal::open(&path).err().expect("an error");
-        assert!(error.to_string().contains("no finished run"), "{error:#}");
+        assert!(error.to_string().contains("finished run"), "{error:#}");
         assert_eq!(fs::read(&path).unwrap(), b"dear diary");
     }
 
@@ -231,7 +242,7 @@ mod tests {
         let error = read(&path).expect_err("it is there twice");
         assert!(error
             .to_string()
-            .ends_with("line 2 has the run one once more"));
+            .ends_with("line 2: repeated run (got one); expected each run once"));
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub(super) fn join(folder: &Path, run_set: &RunSet) -> Result<BTreeMap<String, O
                 path.display()
             );
             if let Some(other) = from.insert(key.clone(), shard) {
-                bail!("{other} and {shard} both have the run {key}");
+                bail!("{shard}: repeated run (got {key}, as {other} has); expected each run in one shard");
             }
             joined.insert(key, outcome);
         }
@@ -84,7 +84,7 @@ fn count(folder: &Path) -> Result<usize> {
         );
         match &found {
             Some((other, first)) if *other != of => {
-                bail!("{first} and {name} are of different sets of shards; keep one of the sets")
+                bail!("{name}: not of the same set of shards as {first}; expected the shards of one set")
             }
             _ => found = Some((of, name)),
         }

@@ -208,11 +208,13 @@ impl Tune {
 
 /// More is better, or less.
 fn sign(name: &str) -> Result<f64> {
-    let known = metric(name).with_context(|| format!("metric: `{name}` is unknown"))?;
+    let known = metric(name).with_context(|| {
+        format!("metric: unknown (got {name}); expected one of docs/simulator.md")
+    })?;
     match known.sense {
         Sense::More => Ok(1.0),
         Sense::Less => Ok(-1.0),
-        Sense::Neither => anyhow::bail!("metric: neither more nor less of {name} is better"),
+        Sense::Neither => anyhow::bail!("metric: no better direction (got {name}); expected one of which more or less is better"),
     }
 }
 

@@ -48,7 +48,11 @@ impl Uml {
             .with_context(|| format!("cannot run `{}`", program.display()))?;
         let release = String::from_utf8_lossy(&version.stdout).trim().to_owned();
         for module in modules(&release) {
-            ensure!(module.exists(), "{} is missing", module.display());
+            ensure!(
+                module.exists(),
+                "{}: missing; expected a module of user-mode Linux",
+                module.display()
+            );
         }
         Ok(Uml { program, release })
     }
@@ -59,7 +63,7 @@ impl Uml {
         let [lab, folder] = [lab, folder].map(|path| path.display().to_string());
         for path in [&lab, &folder] {
             if path.contains(char::is_whitespace) {
-                bail!("`{path}` has a space, which user-mode Linux cannot be told");
+                bail!("path: has a space (got {path}); expected none with user-mode Linux");
             }
         }
         // SIGTERM, because only then it ends its helper processes too.

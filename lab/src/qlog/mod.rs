@@ -209,7 +209,7 @@ impl Qvis {
     fn target(&self, path: &Path) -> Result<PathBuf> {
         let Some(out) = &self.out else {
             if path == Path::new(input::STANDARD_INPUT) {
-                bail!("for the standard input, -o has to say where the result goes");
+                bail!("-o: missing; expected the place of the result of the standard input");
             }
             return Ok(petra_qlog::beside(path));
         };

@@ -41,7 +41,9 @@ impl Frontier {
     /// Results that cannot be read, an unknown metric, or nothing to draw.
     pub fn execute(&self) -> Result<()> {
         for name in [&self.metric, &self.against] {
-            metric(name).with_context(|| format!("metric: `{name}` is unknown"))?;
+            metric(name).with_context(|| {
+                format!("metric: unknown (got {name}); expected one of docs/simulator.md")
+            })?;
         }
         let set = ResultSet::read(&self.results)?;
         let controllers = set.plans.iter().flat_map(|it| &it.manifest.controllers);

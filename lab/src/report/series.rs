@@ -95,7 +95,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Series>> {
     let place = |name: &str| heads.iter().position(|head| head == name);
     let (flow, time) = place("flow")
         .zip(place("seconds"))
-        .with_context(|| format!("{file} has no columns `flow` and `seconds`: it is no series"))?;
+        .with_context(|| format!("{file}: no columns `flow` and `seconds`; expected a series"))?;
     let mut flows: Vec<Series> = Vec::new();
     for record in reader.records() {
         let record = record.with_context(|| file.to_string())?;

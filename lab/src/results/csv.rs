@@ -84,7 +84,7 @@ impl Heads {
             }
         }
         if let Some((name, _)) = FIXED.iter().find(|(name, _)| !fixed.contains_key(name)) {
-            bail!("no column `{name}`: this is no file of results");
+            bail!("column `{name}`: missing; expected a file of results");
         }
         Ok(Heads {
             fixed,
@@ -171,10 +171,7 @@ mod tests {
     #[test]
     fn what_is_no_file_of_rows_is_refused_with_its_place() {
         let error = read("a,b\n1,2\n").unwrap_err();
-        assert!(
-            format!("{error:#}").contains("no column `plan`"),
-            "{error:#}"
-        );
+        assert!(format!("{error:#}").contains("column `plan`"), "{error:#}");
         let broken = written(&[row(true), row(true)]).replacen(",17.1", ",many", 2);
         let error = read(&broken).unwrap_err();
         let text = format!("{error:#}");

@@ -60,17 +60,20 @@ impl Trace {
                 continue;
             }
             let at = line.parse::<u32>().ok().with_context(|| {
-                format!("line {number}: `{line}` is no time in whole milliseconds")
+                format!("line {number}: invalid time (got {line}); expected whole milliseconds")
             })?;
             let at = Nanos::from(at) * MILLISECOND;
             ensure!(
                 times.last().is_none_or(|last| *last <= at),
-                "line {number}: {line} is before the line above"
+                "line {number}: time goes back (got {line}); expected at least that of the line above"
             );
             times.push(at);
         }
         let round = times.last().copied().unwrap_or(0);
-        ensure!(round > 0, "it has no opportunity after its beginning");
+        ensure!(
+            round > 0,
+            "trace: no opportunity after its beginning; expected one at least"
+        );
         Ok(Trace {
             times,
             round,
@@ -172,8 +175,8 @@ mod tests {
         for (text, says) in [
             ("", "no opportunity"),
             ("0\n0\n", "no opportunity"),
-            ("1\nx\n", "line 2: `x`"),
-            ("5\n3\n", "line 2: 3 is before"),
+            ("1\nx\n", "line 2: invalid time (got x)"),
+            ("5\n3\n", "line 2: time goes back (got 3)"),
         ] {
             let error = Trace::parse(text, Outages::default()).unwrap_err();
             assert!(error.to_string().contains(says), "{error}");
