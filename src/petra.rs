@@ -41,7 +41,7 @@ pub use config::PetraConfig;
 use congestion_response::Decision;
 use delivery_rate::DeliveryRate;
 use loss_rate::LossRate;
-use path_change::{LongerPath, PathChange};
+use path_change::{DelayedRound, LongerPath, PathChange};
 use rounds::RoundCounter;
 use slow_start::SlowStart;
 use standing_queue::StandingQueue;
@@ -181,29 +181,42 @@ impl Petra {
         {
             self.window.restore(bytes, self.window.ssthresh());
         }
-        let delay = self
-            .queue
-            .last_round()
-            .filter(|_| queued && !ack.app_limited);
-        let rate = self.delivery.estimate().unwrap_or(0.0);
-        let longer =
-            self.path_change
-                .end_round(delay, self.window.bytes(), rate, self.window.datagram());
-        if let Some(path) = longer {
-            self.follow(path);
-        }
         if self.window.in_slow_start() {
             let rate = self.delivery.estimate().unwrap_or(0.0);
             self.slow_start.end_round(rate, ack.app_limited);
         }
     }
 
+    /// Looks for a longer path at the end of a round trip. Slow start changes the window by too
+    /// much for a comparison.
+    fn watch_path(&mut self, ack: &Ack, queued: bool) {
+        let rate = self.delivery.estimate();
+        let fresh = self.queue.take_round();
+        if ack.app_limited || self.window.in_slow_start() {
+            self.path_change.on_unlimited_round();
+        } else if let (false, Some(rate)) = (queued, rate) {
+            self.path_change.on_calm_round(rate);
+        } else if let (Some(delay), Some(rate)) = (fresh, rate) {
+            let round = DelayedRound {
+                delay,
+                base: self.queue.base_rtt(ack.rtt.min),
+                rate,
+                datagram: self.window.datagram(),
+            };
+            if let Some(path) = self.path_change.on_delayed_round(round) {
+                self.follow(path);
+            }
+        }
+        self.path_change.on_window(self.window.bytes());
+    }
+
     /// Adopts a longer path: slow start up to the window with which the path is as fast as
     /// before.
     fn follow(&mut self, path: LongerPath) {
         self.queue.on_longer_path(path.min_rtt);
-        self.competition = Competition::default();
+        self.competition.restart();
         self.increase = AdditiveIncrease::default();
+        self.undo = None;
         let window = path.rate * path.min_rtt.as_secs_f64();
         if window > self.window.bytes() {
             self.window.set_ssthresh(window);
@@ -251,11 +264,15 @@ impl Controller for Petra {
         self.aggregation.on_ack(ack);
         self.loss_rate.on_ack(ack.bytes, self.window.datagram());
         self.competition.on_ack(ack.bytes);
-        if self.rounds.ends(ack) {
+        let round_ends = self.rounds.ends(ack);
+        if round_ends {
             self.end_round(ack);
         }
         self.window.on_ack(ack);
         self.respond_to_queue(ack);
+        if round_ends {
+            self.watch_path(ack, queued);
+        }
         // Growth would distort a test for competing flows.
         let testing = queued && self.competition.is_testing();
         if self.window.may_grow(ack) && !testing {

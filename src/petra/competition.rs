@@ -70,6 +70,11 @@ impl Competition {
         };
     }
 
+    /// Forgets what was concluded, but not the round trip in progress.
+    pub(super) fn restart(&mut self) {
+        self.state = State::Unknown;
+    }
+
     /// Ends a round trip. Returns the window to restore, if any.
     pub(super) fn end_round(&mut self, now: Time, queued: bool, datagram: f64) -> Option<f64> {
         let elapsed = now.saturating_sub(self.round_began).as_secs_f64();

@@ -97,6 +97,12 @@ impl MinRttFilter {
         self.candidate = None;
     }
 
+    /// Takes the minimum RTT of a path that has become longer.
+    pub(super) fn on_longer_path(&mut self, min_rtt: Duration) {
+        self.min = Some(min_rtt);
+        self.candidate = None;
+    }
+
     /// The minimum RTT, given the transport's, which includes reordered packets.
     pub(super) fn min_rtt(&self, transport: Duration) -> Duration {
         self.min

@@ -1,13 +1,13 @@
-//! A longer path: a delay that does not follow the window.
+//! A longer path: a delay that comes at once, stays, and does not follow the window.
 //!
 //! After a change of route every packet takes longer than the minimum RTT, as it would behind a
-//! standing queue. But a queue that the connection fills follows the window, and the delay of a
-//! longer path stays. The two are told apart over the round trips of such a delay:
+//! standing queue. But a queue of the connection's own follows its window, a queue of competing
+//! flows follows theirs, and the delay of a longer path stays as it is:
 //!
 //! ```text
 //!           (largest window - least window) / rate
-//! quotient = ───────────────────────────────────────    1 for a queue, large for a longer path
-//!              largest minimum RTT - least one
+//! quotient = ───────────────────────────────────────    1 for a queue of the connection's own,
+//!              largest minimum RTT - least one          large for a longer path
 //! ```
 
 use std::time::Duration;
@@ -17,36 +17,58 @@ use super::super::bandwidth::GRANULARITY;
 /// Quotient from which a path counts as longer.
 const MIN_QUOTIENT: f64 = 4.0;
 
-/// Growth of the delay's range in one round trip above which the comparison begins anew.
-const MAX_JUMP: f64 = 2.0;
+/// Round trips over which the delay must stay.
+const MIN_ROUNDS: u32 = 4;
 
-/// Round trips after which the comparison begins anew, so that one outlier does not spoil it.
-const MAX_ROUNDS: u32 = 16;
+/// Divisor of the additional delay that gives the largest variation of a delay that stays.
+const VARIATION_DIVISOR: u32 = 16;
 
-/// Round trips until a window shows in the delay: that in which its packets leave, and that
-/// in which they are acknowledged.
-const LAG: usize = 2;
+/// Round trips after the last one without a queue in which a comparison may begin. A queue that
+/// an outage left is gone by then.
+const MAX_ROUNDS_TO_BEGIN: u32 = 8;
 
-/// The extremes of window and delay over some round trips.
+/// Round trips until a change of the window shows in the delay: at least one, and up to this
+/// many.
+const MAX_LAG: usize = 3;
+
+/// The least and the largest window.
+type Range = (f64, f64);
+
+/// The extremes of the delay and of the windows over some round trips.
 #[derive(Clone, Copy, Debug)]
 struct Comparison {
     rounds: u32,
     min_delay: Duration,
     max_delay: Duration,
-    min_window: f64,
-    max_window: f64,
-    /// The highest rate, in bytes per second: the queue is at most as long as it says.
+    /// The windows of one round trip before each, of two and of three.
+    windows: [Range; MAX_LAG],
+    /// The highest rate, in bytes per second.
     max_rate: f64,
 }
 
-/// Compares the minimum RTTs of round trips with the windows that caused them.
+/// Compares the minimum RTTs of round trips with the windows before them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PathChange {
     /// The windows at the end of the last round trips, newest first.
-    windows: [Option<f64>; LAG],
+    windows: [Option<f64>; MAX_LAG],
     comparison: Option<Comparison>,
-    /// The estimated rate of the last round trip without a queue, in bytes per second.
+    /// Round trips since the last one without a queue.
+    delayed_rounds: u32,
+    /// The estimated rate in the last round trip without a queue, in bytes per second.
     unqueued_rate: f64,
+}
+
+/// A round trip in which every packet was delayed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DelayedRound {
+    /// The minimum RTT of the round trip.
+    pub(super) delay: Duration,
+    /// The base RTT.
+    pub(super) base: Duration,
+    /// The estimated rate, in bytes per second.
+    pub(super) rate: f64,
+    /// The maximum datagram size, in bytes.
+    pub(super) datagram: f64,
 }
 
 /// A path that has become longer.
@@ -59,79 +81,89 @@ pub(super) struct LongerPath {
 }
 
 impl PathChange {
-    /// Ends a round trip. `delay`: its minimum RTT, if a queue seems to stand and the
-    /// application keeps the window full. `window` and `datagram` are in bytes, `rate` in
-    /// bytes per second.
-    pub(super) fn end_round(
-        &mut self,
-        delay: Option<Duration>,
-        window: f64,
-        rate: f64,
-        datagram: f64,
-    ) -> Option<LongerPath> {
-        let [previous, cause] = self.windows;
-        self.windows = [Some(window), previous];
-        let Some(delay) = delay else {
-            self.unqueued_rate = rate;
-            self.comparison = None;
+    /// Takes the window at the end of a round trip, after all responses.
+    pub(super) fn on_window(&mut self, bytes: f64) {
+        self.windows.rotate_right(1);
+        self.windows[0] = Some(bytes);
+    }
+
+    /// Ends a round trip without a queue, at this rate.
+    pub(super) fn on_calm_round(&mut self, rate: f64) {
+        self.unqueued_rate = rate;
+        self.delayed_rounds = 0;
+        self.comparison = None;
+    }
+
+    /// Ends a round trip of which nothing can be said: the window did not limit the sender.
+    pub(super) fn on_unlimited_round(&mut self) {
+        self.comparison = None;
+    }
+
+    /// Ends a round trip in which every packet was delayed.
+    pub(super) fn on_delayed_round(&mut self, round: DelayedRound) -> Option<LongerPath> {
+        self.delayed_rounds = self.delayed_rounds.saturating_add(1);
+        let [Some(first), Some(second), Some(third)] = self.windows else {
             return None;
         };
-        let cause = cause?;
-        let minimum = datagram / self.unqueued_rate;
-        let mut compared = Comparison::of(delay, cause, rate);
-        if let Some(so_far) = self.comparison {
-            compared = so_far.and(compared);
-            if compared.varied(minimum) > MAX_JUMP * so_far.varied(minimum) {
-                // Another path, or another queue.
-                self.comparison = None;
-                self.windows = [None; LAG];
-                return None;
-            }
-        }
-        self.comparison = Some(compared).filter(|it| it.rounds < MAX_ROUNDS);
-        let longer = compared.quotient(minimum) >= MIN_QUOTIENT;
-        if longer {
+        let began = Comparison {
+            rounds: 1,
+            min_delay: round.delay,
+            max_delay: round.delay,
+            windows: [first, second, third].map(|window| (window, window)),
+            max_rate: round.rate,
+        };
+        let compared = self.comparison.map(|so_far| so_far.and(began));
+        let transmission = round.datagram / self.unqueued_rate;
+        let stays = |it: &Comparison| {
+            let additional = it.min_delay.saturating_sub(round.base);
+            let most = (additional / VARIATION_DIVISOR).as_secs_f64();
+            it.varied() <= most.max(transmission).max(GRANULARITY.as_secs_f64())
+        };
+        self.comparison = compared
+            .filter(stays)
+            .or_else(|| (self.delayed_rounds <= MAX_ROUNDS_TO_BEGIN).then_some(began));
+        let compared = self.comparison?;
+        let longer =
+            compared.rounds >= MIN_ROUNDS && compared.quotient(transmission) >= MIN_QUOTIENT;
+        longer.then(|| {
             self.comparison = None;
-        }
-        longer.then_some(LongerPath {
-            min_rtt: compared.min_delay,
-            rate: self.unqueued_rate,
+            LongerPath {
+                min_rtt: compared.min_delay,
+                rate: self.unqueued_rate,
+            }
         })
     }
 }
 
 impl Comparison {
-    fn of(delay: Duration, window: f64, rate: f64) -> Self {
-        Self {
-            rounds: 1,
-            min_delay: delay,
-            max_delay: delay,
-            min_window: window,
-            max_window: window,
-            max_rate: rate,
-        }
-    }
-
     fn and(self, other: Self) -> Self {
+        let mut windows = self.windows;
+        for ((min, max), (other_min, other_max)) in windows.iter_mut().zip(other.windows) {
+            (*min, *max) = (min.min(other_min), max.max(other_max));
+        }
         Self {
-            rounds: self.rounds + other.rounds,
+            rounds: self.rounds.saturating_add(other.rounds),
             min_delay: self.min_delay.min(other.min_delay),
             max_delay: self.max_delay.max(other.max_delay),
-            min_window: self.min_window.min(other.min_window),
-            max_window: self.max_window.max(other.max_window),
+            windows,
             max_rate: self.max_rate.max(other.max_rate),
         }
     }
 
-    /// Seconds by which the delay varied: at least the granularity of timers and `minimum`,
-    /// the time that the path takes for a datagram.
-    fn varied(&self, minimum: f64) -> f64 {
-        let varied = (self.max_delay - self.min_delay).max(GRANULARITY);
-        varied.as_secs_f64().max(minimum)
+    /// Seconds by which the delay varied.
+    fn varied(&self) -> f64 {
+        (self.max_delay - self.min_delay).as_secs_f64()
     }
 
-    fn quotient(&self, minimum: f64) -> f64 {
-        (self.max_window - self.min_window) / self.max_rate / self.varied(minimum)
+    /// The quotient at the lag at which it is least. `transmission`: seconds that the path takes
+    /// for a datagram, by which every delay varies.
+    fn quotient(&self, transmission: f64) -> f64 {
+        let varied = self
+            .varied()
+            .max(transmission)
+            .max(GRANULARITY.as_secs_f64());
+        let changes = self.windows.iter().map(|(min, max)| max - min);
+        changes.fold(f64::INFINITY, f64::min) / self.max_rate / varied
     }
 }
 
@@ -143,60 +175,95 @@ mod tests {
     /// 1 MB/s: a datagram of 1000 bytes takes a millisecond.
     const RATE: f64 = 1e6;
 
-    /// Round trips with these delays in milliseconds and windows in datagrams.
-    fn rounds(delays: &[u64], windows: &[u32]) -> Option<LongerPath> {
+    fn delayed(delay: u64) -> DelayedRound {
+        DelayedRound {
+            delay: ms(delay),
+            base: ms(90),
+            rate: RATE,
+            datagram: 1e3,
+        }
+    }
+
+    /// After calm round trips with a window of 100 datagrams, round trips with these delays in
+    /// milliseconds, each before a window in datagrams. Returns the first conclusion.
+    fn rounds(rounds: impl IntoIterator<Item = (u64, u32)>) -> Option<LongerPath> {
         let mut change = PathChange::default();
-        change.end_round(None, 100e3, RATE, 1e3);
-        let rounds = delays.iter().zip(windows);
-        rounds.fold(None, |found, (delay, datagrams)| {
-            let window = 1e3 * f64::from(*datagrams);
-            found.or(change.end_round(Some(ms(*delay)), window, RATE, 1e3))
+        for _ in 0..MAX_LAG {
+            change.on_calm_round(RATE);
+            change.on_window(100e3);
+        }
+        rounds.into_iter().find_map(|(delay, datagrams)| {
+            let found = change.on_delayed_round(delayed(delay));
+            change.on_window(1e3 * f64::from(datagrams));
+            found
         })
     }
 
+    const LONGER: Option<LongerPath> = Some(LongerPath {
+        min_rtt: Duration::from_millis(180),
+        rate: RATE,
+    });
+
     #[test]
     fn a_delay_that_stays_while_the_window_changes_is_of_the_path() {
-        // The window of the second round trip shows in the fourth.
-        let longer = LongerPath {
-            min_rtt: ms(180),
-            rate: RATE,
-        };
-        assert_eq!(rounds(&[180; 3], &[100, 96, 97]), None);
-        assert_eq!(rounds(&[180; 4], &[100, 96, 97, 98]), Some(longer));
-        // Growth by a datagram per round trip, and a delay that jitters by 1 ms.
-        let windows: Vec<u32> = (100..112).collect();
-        let delays = [181, 180, 180, 181, 180, 181, 180, 180, 181, 180, 180, 181];
-        assert_eq!(rounds(&delays, &windows), Some(longer));
+        // Growth by a datagram per round trip, and a delay that varies by a millisecond.
+        let growing = |last| (0..last).map(|round| (180 + u64::from(round) % 2, 101 + round));
+        assert_eq!(rounds(growing(7)), None);
+        assert_eq!(rounds(growing(8)), LONGER);
+        // A reduction for losses: it shows after a round trip or after three.
+        let reduced = |last| (0..last).map(|round| (180, if round < 2 { 100 } else { 80 }));
+        assert_eq!(rounds(reduced(5)), None);
+        assert_eq!(rounds(reduced(6)), LONGER);
+    }
+
+    #[test]
+    fn what_an_outage_left_does_not_hide_it() {
+        let queue = [(260, 100), (240, 100), (215, 100), (190, 100)];
+        let growing = (0..8).map(|round| (180, 101 + round));
+        assert_eq!(rounds(queue.into_iter().chain(growing)), LONGER);
     }
 
     #[test]
     fn a_delay_that_follows_the_window_is_of_a_queue() {
-        let windows: Vec<u32> = (100..120).collect();
-        let delays: Vec<u64> = (180..200).collect();
-        assert_eq!(rounds(&delays, &windows), None);
-        // A drain of 15 datagrams, two round trips before the delay shows it.
         assert_eq!(
-            rounds(&[180, 180, 165, 165, 165], &[85, 85, 85, 85, 85]),
+            rounds((0..40).map(|round| (180 + u64::from(round), 101 + round))),
             None
         );
+        // Drains of 15 %, whichever round trip after them shows them.
+        for lag in 1..=MAX_LAG {
+            let windows = [
+                100, 100, 85, 85, 85, 72, 72, 72, 61, 61, 61, 61, 61, 61, 61, 61,
+            ];
+            let delays = (0..windows.len()).map(|round| {
+                let cause = round.checked_sub(lag).map_or(100, |before| windows[before]);
+                80 + u64::from(cause)
+            });
+            assert_eq!(rounds(delays.zip(windows)), None, "{lag}");
+        }
+    }
+
+    #[test]
+    fn a_delay_that_moves_with_other_flows_is_of_a_queue() {
+        let delays = [150, 156, 162, 168, 174, 180, 180, 150];
+        let windows = (0..80).map(|round| 101 + round);
+        assert_eq!(rounds(delays.into_iter().cycle().zip(windows)), None);
     }
 
     #[test]
     fn a_delay_that_stays_with_the_window_shows_nothing() {
-        assert_eq!(rounds(&[180; 40], &[100; 40]), None);
-        // Nor does one that jitters.
-        let windows: Vec<u32> = (100..140).collect();
-        let delays: Vec<u64> = (0..40).map(|round| 180 + round % 2 * 5).collect();
-        assert_eq!(rounds(&delays, &windows), None);
+        assert_eq!(rounds([(180, 100); 40]), None);
     }
 
     #[test]
-    fn a_round_trip_without_a_queue_begins_a_new_comparison() {
+    fn round_trips_without_a_queue_or_a_full_window_begin_a_new_comparison() {
         let mut change = PathChange::default();
-        for round in 0..40 {
-            let delay = (round % 3 != 0).then_some(ms(180));
-            let window = 100e3 + 1e3 * f64::from(round);
-            assert_eq!(change.end_round(delay, window, RATE, 1e3), None);
+        for round in 0..60 {
+            match round % 6 {
+                0 => change.on_calm_round(RATE),
+                3 => change.on_unlimited_round(),
+                _ => assert_eq!(change.on_delayed_round(delayed(180)), None),
+            }
+            change.on_window(100e3 + 2e3 * f64::from(round));
         }
     }
 }

@@ -108,6 +108,8 @@ pub(super) struct StandingQueue {
     min_rtt: MinRttFilter,
     /// The minimum RTT since the path became longer.
     longer: Option<Duration>,
+    /// The minimum RTT of an interval that has ended and was not taken.
+    ended: Option<Duration>,
     /// Intervals of one round trip.
     round: IntervalMinimum,
     /// The minimum RTT of the last round trips.
@@ -125,6 +127,7 @@ impl Default for StandingQueue {
         Self {
             min_rtt: MinRttFilter::default(),
             longer: None,
+            ended: None,
             round: IntervalMinimum::default(),
             floor: WindowedFilter::new(Duration::min),
             range: None,
@@ -143,6 +146,7 @@ impl StandingQueue {
         if let Some(round) = self.round.on_sample(ack.now, rtt, ack.rtt.smoothed) {
             self.floor.end_round();
             self.floor.add(round.min);
+            self.ended = Some(round.min);
             let last = round.range();
             let range = self.range.unwrap_or(last);
             self.range = Some(range - range / RANGE_EWMA_DIVISOR + last / RANGE_EWMA_DIVISOR);
@@ -160,11 +164,12 @@ impl StandingQueue {
     /// The path has become longer, so that its minimum RTT was that of another path.
     pub(super) fn on_longer_path(&mut self, min_rtt: Duration) {
         self.longer = Some(min_rtt);
+        self.min_rtt.on_longer_path(min_rtt);
     }
 
-    /// The minimum RTT of the last interval of a round trip.
-    pub(super) fn last_round(&self) -> Option<Duration> {
-        self.round.previous
+    /// Returns the minimum RTT of the last interval of a round trip, once.
+    pub(super) fn take_round(&mut self) -> Option<Duration> {
+        self.ended.take()
     }
 
     pub(super) fn on_spurious_loss(&mut self) {
