@@ -168,7 +168,7 @@ fn a_trace_is_read_before_anything_runs() {
         .contains("cannot read the trace"));
     place.add("cell.down", "1\nfoo\n");
     let error = place.fails("check plan.toml");
-    assert!(error.contains("line 2: `foo` is no time"), "{error}");
+    assert!(error.contains("line 2: invalid time (got foo)"), "{error}");
 }
 
 #[test]

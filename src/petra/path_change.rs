@@ -18,7 +18,7 @@ use super::super::bandwidth::GRANULARITY;
 const MIN_QUOTIENT: f64 = 4.0;
 
 /// Round trips over which the delay must stay.
-const MIN_ROUNDS: u32 = 4;
+const MIN_ROUNDS: u32 = 6;
 
 /// Divisor of the additional delay that gives the largest variation of a delay that stays.
 const VARIATION_DIVISOR: u32 = 16;
@@ -208,8 +208,8 @@ mod tests {
     fn a_delay_that_stays_while_the_window_changes_is_of_the_path() {
         // Growth by a datagram per round trip, and a delay that varies by a millisecond.
         let growing = |last| (0..last).map(|round| (180 + u64::from(round) % 2, 101 + round));
-        assert_eq!(rounds(growing(7)), None);
-        assert_eq!(rounds(growing(8)), LONGER);
+        assert_eq!(rounds(growing(6)), None);
+        assert_eq!(rounds(growing(7)), LONGER);
         // A reduction for losses: it shows after a round trip or after three.
         let reduced = |last| (0..last).map(|round| (180, if round < 2 { 100 } else { 80 }));
         assert_eq!(rounds(reduced(5)), None);

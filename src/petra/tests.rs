@@ -474,7 +474,7 @@ mod in_congestion_avoidance {
         let mut petra = queued(petra());
         petra.config.drain = true;
         // With the drain, delivery falls to half.
-        let drains = drains(&mut petra, (2_000..2_800).step_by(2));
+        let drains = drains(&mut petra, (2_000..2_500).step_by(2));
         assert_eq!(drains, [2_000]);
         let ack = measured(2_800, 100);
         assert_eq!(petra.queue_response(&ack), Decision::Keep(Why::Competition));
@@ -562,7 +562,7 @@ mod in_congestion_avoidance {
         let mut petra = queued(petra());
         petra.config.drain = true;
         // With the drain, delivery falls to half.
-        drains(&mut petra, (2_000..2_800).step_by(2));
+        drains(&mut petra, (2_000..2_500).step_by(2));
         assert!(petra.competition.is_detected() && !petra.queue_explains_loss());
         petra.window.set(200_000.0);
         assert_eq!(reduction(petra.loss_response(&loss(2_800))), 140_000.0);
