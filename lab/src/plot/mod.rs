@@ -18,7 +18,7 @@ mod rows;
 
 pub(crate) use self::downsample::downsample;
 pub(crate) use self::image::{png, svg, svg_file};
-use palette::Ink;
+use palette::{Dash, Ink, Shape};
 
 /// A picture, as data.
 #[derive(Clone, Debug)]
@@ -71,10 +71,9 @@ pub(crate) struct Series {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    Bar,
-    Dot,
-    /// A ring: what was not measured here.
-    Ring,
+    /// A bar with a mark in it, which tells it from others without colour.
+    Bar(Option<Shape>),
+    Mark(Shape),
     /// A short upright line.
     Tick,
 }
@@ -137,6 +136,7 @@ pub(crate) type Intervals = ((f64, f64), (f64, f64));
 pub(crate) struct Curve {
     pub(crate) name: String,
     pub(crate) ink: Ink,
+    pub(crate) dash: Dash,
     /// Beside the main curve: thinner, and drawn before it.
     pub(crate) beside: bool,
     pub(crate) points: Vec<(f64, f64)>,
