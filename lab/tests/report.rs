@@ -229,7 +229,6 @@ fn a_report_is_one_file_with_everything_in_its_order() {
     let texts = texts(&page);
     let parts = [
         "A table, again: does the order hold?",
-        "petra-lab run plans/table-4.2.toml --seeds 3",
         "Verdict",
         "Body received (more is better):",
         "mechanism",
@@ -237,6 +236,7 @@ fn a_report_is_one_file_with_everything_in_its_order() {
         "reno in 1.",
         "rows in which it is best",
         "3 of 4",
+        "petra-lab run plans/table-4.2.toml --seeds 3",
         "Expected",
         "holds",
         "does not hold",

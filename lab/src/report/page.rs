@@ -109,6 +109,7 @@ impl Frame {
         html! {
             section id=(words::slug(&manifest.plan)) {
                 @if !self.alone { h2 { (manifest.title) } }
+                (verdict(section, &self.palette))
                 @for paragraph in manifest.description.split("\n\n") { p { (words::prose(paragraph)) } }
                 pre { (manifest.command) }
                 p.note {
@@ -119,16 +120,15 @@ impl Frame {
                         ". " span.bad { (words::count(section.failures, "flow")) " ended before their time" }
                     }
                 }
-                (verdict(section, &self.palette))
                 (expectations(&manifest.verdicts))
                 @if let Some(comparison) = &section.comparison { (self.comparison(section, comparison)) }
+                (self.metrics(section))
+                (rows(section))
+                (plan(&manifest.files))
                 @if !section.frontiers.is_empty() {
                     h3 { "Goodput against queueing delay" }
                     (self.figures(&section.frontiers))
                 }
-                (self.metrics(section))
-                (rows(section))
-                (plan(&manifest.files))
                 @if !section.distributions.is_empty() {
                     h3 { "Distributions" }
                     (self.figures(&section.distributions))

@@ -90,7 +90,7 @@ impl<'a> Ranking<'a> {
                     }
                     "."
                     @if self.separating < self.rows {
-                        " " (self.rows - self.separating) " separate no controllers."
+                        " Undecided: " (words::count(self.rows - self.separating, "row")) "."
                     }
                 }
             }
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(
             sentence("goodput_mbps", &lines),
             "Goodput (more is better): petra is best in 2 of 3 rows, bbr2 in 1. \
-             1 separate no controllers."
+             Undecided: 1 row."
         );
         assert_eq!(
             sentence("loss_percent", &lines[..1]),
