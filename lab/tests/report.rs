@@ -229,6 +229,13 @@ fn a_report_is_one_file_with_everything_in_its_order() {
     let texts = texts(&page);
     let parts = [
         "A table, again: does the order hold?",
+        "Verdict",
+        "Body received (more is better):",
+        "mechanism",
+        "is best in 3 of 4 rows,",
+        "reno in 1.",
+        "rows in which it is best",
+        "3 of 4",
         "petra-lab run plans/table-4.2.toml --seeds 3",
         "Expected",
         "holds",
@@ -239,15 +246,19 @@ fn a_report_is_one_file_with_everything_in_its_order() {
         "Body received, MB (more is better)",
         // As the plan's description calls it.
         "received_mb",
+        "What the rows set",
+        "The plan",
         "Distributions",
     ];
     assert!(in_order(&texts, &parts), "{texts:?}");
-    // A row: case, the other axis, what the case has set, a mean and its
-    // interval for each controller, what was printed.
+    // A row: case, the other axis, a mean and its interval for each
+    // controller, what was printed.
+    let start = texts.iter().position(|it| *it == "received_mb").unwrap();
+    let head = ["case", "reading", "mechanism", "westwood", "reno"];
+    assert_eq!(texts[start + 1..][..head.len()], head);
     let row = [
         "row 1",
         "as printed",
-        "0.5%",
         "30.00",
         "± 0.25",
         "20.00",
@@ -286,7 +297,7 @@ fn seeds_that_change_nothing_are_said_to() {
 }
 
 #[test]
-fn what_rows_set_is_a_list_where_it_is_too_long_for_columns() {
+fn what_rows_set_is_a_list_apart_from_the_tables() {
     let mut long = made("steps", received);
     // As in results of earlier versions.
     long.manifest.printed = None;
@@ -407,6 +418,36 @@ fn the_order_of_each_row_holds_is_undecided_or_reversed() {
 }
 
 #[test]
+fn one_seed_decides_nothing_and_the_report_says_so() {
+    let mut one = made("one", received);
+    one.manifest.seeds.truncate(1);
+    one.rows.retain(|row| row.seed == 1);
+    let place = Place::new(&[("one", one), ("three", made("three", received))]);
+    let page = |folder: &str| {
+        place.ok(&format!("report {folder} --markdown {folder}.md"));
+        place.read(&format!("{folder}/report.html"))
+    };
+    let (one, three) = (page("one"), page("three"));
+    for part in [
+        "One seed decides nothing",
+        "<code>--seeds 10</code>",
+        "One seed has no interval and cannot decide an order.",
+        "One seed, sim: a difference may be chance.",
+    ] {
+        assert!(one.contains(part), "{part}");
+        assert!(part.starts_with("<code") || !three.contains(part), "{part}");
+    }
+    // Verdicts count the best values all the same, but no value is bold.
+    assert!(in_order(
+        &texts(&one),
+        &["mechanism", "is best in 3 of 4 rows,"]
+    ));
+    assert!(!one.contains("class=\"best\"") && three.contains("class=\"best\""));
+    let note = "cannot decide an order. Ten (`--seeds 10`) would.\n\n";
+    assert!(place.read("one.md").contains(note) && !place.read("three.md").contains(note));
+}
+
+#[test]
 fn a_value_that_was_not_printed_is_a_dash_and_orders_are_optional() {
     let mut made = made("paper", received);
     let printed = made.manifest.printed.as_mut().unwrap();
@@ -472,6 +513,18 @@ fn flows_over_time_are_drawn_where_there_are_some() {
             "{title}"
         );
     }
+    // The window is a line; bytes in flight and ssthresh have dashes, and so do
+    // controllers beside each other.
+    let alone = page.split("<strong>westwood: window").nth(1).unwrap();
+    let alone = alone.split("</figure>").next().unwrap();
+    assert_eq!(alone.matches("stroke-dasharray=\"2 2\"").count(), 2);
+    let together = page.split("<strong>Goodput over time").nth(1).unwrap();
+    let together = together.split("</figure>").next().unwrap();
+    assert_eq!(
+        together.matches("stroke-dasharray").count(),
+        6,
+        "{together}"
+    );
     // No estimate was there to be drawn.
     assert!(!page.contains("<strong>westwood: rates"));
 }

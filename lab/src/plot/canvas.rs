@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use ab_glyph::{Font, FontRef};
 
-use super::palette::{hex, Rgb};
+use super::palette::{hex, Dash, Rgb, Shape, SOLID};
 
 /// The name of the font that measures; a browser takes its own of this kind,
 /// which is not wider.
@@ -46,13 +46,23 @@ pub(super) struct Canvas(String);
 
 impl Canvas {
     pub(super) fn line(&mut self, points: &[Spot], colour: Rgb, width: f64) {
+        self.dashed(points, colour, width, SOLID);
+    }
+
+    /// A line with gaps.
+    pub(super) fn dashed(&mut self, points: &[Spot], colour: Rgb, width: f64, dash: Dash) {
         let points: Vec<String> = points
             .iter()
             .map(|(x, y)| format!("{},{}", at(*x), at(*y)))
             .collect();
         let (points, colour) = (points.join(" "), hex(colour));
+        let dash = match dash {
+            SOLID => String::new(),
+            dash => format!(" stroke-dasharray=\"{dash}\""),
+        };
         self.add(&format!(
-            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\"/>"
+            "<polyline points=\"{points}\" fill=\"none\" stroke=\"{colour}\" \
+             stroke-width=\"{width}\"{dash}/>"
         ));
     }
 
@@ -64,16 +74,31 @@ impl Canvas {
         ));
     }
 
-    /// A disc, or a ring of a line's width.
-    pub(super) fn circle(&mut self, (x, y): Spot, radius: f64, colour: Rgb, ring: Option<f64>) {
-        let (x, y, colour) = (at(x), at(y), hex(colour));
-        let style = match ring {
-            None => format!("fill=\"{colour}\""),
-            Some(width) => format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\""),
+    /// A mark around a place. An outline has the width of a line.
+    pub(super) fn mark(&mut self, (x, y): Spot, radius: f64, colour: Rgb, shape: Shape) {
+        let colour = hex(colour);
+        let style = match shape.is_open {
+            false => format!("fill=\"{colour}\""),
+            true => format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\""),
         };
-        self.add(&format!(
-            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {style}/>"
-        ));
+        if shape.corners == 0 {
+            let (x, y) = (at(x), at(y));
+            self.add(&format!(
+                "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" {style}/>"
+            ));
+            return;
+        }
+        let corner = |number: u32| {
+            let degrees =
+                f64::from(shape.turn) + 360.0 * f64::from(number) / f64::from(shape.corners);
+            let (sine, cosine) = degrees.to_radians().sin_cos();
+            // Larger than the circle, for about its area.
+            let radius = 1.25 * radius;
+            format!("{},{}", at(x + radius * sine), at(y - radius * cosine))
+        };
+        let corners: Vec<String> = (0..shape.corners).map(corner).collect();
+        let corners = corners.join(" ");
+        self.add(&format!("<polygon points=\"{corners}\" {style}/>"));
     }
 
     /// A short upright line.

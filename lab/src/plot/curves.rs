@@ -2,8 +2,8 @@
 
 use super::axis::Axis;
 use super::canvas::{width, At, Canvas, Spot, TICK};
-use super::legend::{Entry, Legend, FOOT, LINE};
-use super::palette::{GRID, MUTED, TEXT};
+use super::legend::{Entry, Legend, Sample, FOOT, LINE};
+use super::palette::{DISC, GRID, MUTED, TEXT};
 use super::{Curves, Form};
 
 /// The height between the axes.
@@ -28,13 +28,14 @@ impl<'a> Layout<'a> {
         // What has the same name and colour is one in the legend.
         let mut entries: Vec<Entry> = Vec::new();
         let lines = curves.curves.iter();
-        let lines = lines.map(|curve| (curve.name.as_str(), curve.ink, None));
+        let lines = lines.map(|it| (it.name.as_str(), it.ink, Sample::Line(it.dash)));
         let bands = curves.bands.iter();
-        let bands = bands.map(|band| (band.name.as_str(), band.ink, Some(Form::Bar)));
+        let bar = Sample::Form(Form::Bar(None));
+        let bands = bands.map(|band| (band.name.as_str(), band.ink, bar));
         // What is on a curve of its name is in the legend with the curve.
         let apart = |name: &str| curves.curves.iter().all(|curve| curve.name != name);
         let spots = curves.spots.iter().filter(|spot| apart(&spot.name));
-        let spots = spots.map(|spot| (spot.name.as_str(), spot.ink, Some(spot.form)));
+        let spots = spots.map(|it| (it.name.as_str(), it.ink, Sample::Form(it.form)));
         for entry in lines.chain(spots).chain(bands) {
             if !entries.contains(&entry) {
                 entries.push(entry);
@@ -108,7 +109,7 @@ impl<'a> Layout<'a> {
                 .map(|point| self.spot(top, *point))
                 .collect();
             let width = if curve.beside { 1.0 } else { 1.6 };
-            canvas.line(&points, curve.ink.light, width);
+            canvas.dashed(&points, curve.ink.light, width, curve.dash);
         }
         for spot in &self.curves.spots {
             let (at, colour) = (self.spot(top, spot.at), spot.ink.light);
@@ -120,8 +121,8 @@ impl<'a> Layout<'a> {
             }
             match spot.form {
                 Form::Tick => canvas.tick((at.0, at.1 - TICK / 2.0), colour),
-                Form::Ring => canvas.circle(at, DOT, colour, Some(1.5)),
-                Form::Dot | Form::Bar => canvas.circle(at, DOT, colour, None),
+                Form::Mark(shape) => canvas.mark(at, DOT, colour, shape),
+                Form::Bar(_) => canvas.mark(at, DOT, colour, DISC),
             }
         }
     }

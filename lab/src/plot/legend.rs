@@ -1,7 +1,7 @@
 //! The line that says which colour is what.
 
 use super::canvas::{width, At, Canvas};
-use super::palette::{Ink, TEXT};
+use super::palette::{Dash, Ink, PAPER, TEXT};
 use super::Form;
 
 /// The height of a line of text.
@@ -11,11 +11,31 @@ pub(super) const LINE: f64 = 18.0;
 pub(super) const FOOT: f64 = 2.0 * LINE + 4.0;
 
 const SWATCH: f64 = 12.0;
+
+/// Width of the sample of a line, which shows its dashes.
+const STROKE: f64 = 34.0;
+
 const GAP: f64 = 5.0;
 const BETWEEN: f64 = 14.0;
 
-/// An entry: what the colour is of, and how its mark looks; a curve has none.
-pub(super) type Entry<'a> = (&'a str, Ink, Option<Form>);
+/// What an entry shows before its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sample {
+    Line(Dash),
+    Form(Form),
+}
+
+impl Sample {
+    fn width(self) -> f64 {
+        match self {
+            Sample::Line(_) => STROKE,
+            Sample::Form(_) => SWATCH,
+        }
+    }
+}
+
+/// An entry: name, colour and sample.
+pub(super) type Entry<'a> = (&'a str, Ink, Sample);
 
 /// Entries, and where each begins.
 pub(super) struct Legend<'a> {
@@ -32,7 +52,7 @@ impl<'a> Legend<'a> {
         let mut places = Vec::new();
         if entries.len() > 1 {
             for entry in entries {
-                let wide = SWATCH + GAP + width(entry.0);
+                let wide = entry.2.width() + GAP + width(entry.0);
                 if x > 0.0 && x + wide > room {
                     (x, y) = (0.0, y + LINE);
                 }
@@ -49,20 +69,25 @@ impl<'a> Legend<'a> {
     }
 
     pub(super) fn draw(&self, canvas: &mut Canvas, top: f64) {
-        for (x, y, (name, ink, form)) in &self.places {
+        for (x, y, (name, ink, sample)) in &self.places {
             let (x, y) = (*x, top + y + LINE / 2.0);
             let middle = (x + SWATCH / 2.0, y);
-            match form {
-                Some(Form::Bar) => {
+            match sample {
+                Sample::Line(dash) => {
+                    canvas.dashed(&[(x, y), (x + STROKE, y)], ink.light, 2.5, dash);
+                }
+                Sample::Form(Form::Bar(shape)) => {
                     let corners = [(x, y - SWATCH / 2.0), (x + SWATCH, y + SWATCH / 2.0)];
                     canvas.rectangle(corners, ink.light);
+                    if let Some(shape) = shape {
+                        canvas.mark(middle, 2.8, PAPER.light, *shape);
+                    }
                 }
-                Some(Form::Dot) => canvas.circle(middle, 4.0, ink.light, None),
-                Some(Form::Tick) => canvas.tick(middle, ink.light),
-                Some(Form::Ring) => canvas.circle(middle, 4.0, ink.light, Some(1.5)),
-                None => canvas.line(&[(x, y), (x + SWATCH, y)], ink.light, 2.5),
+                Sample::Form(Form::Mark(shape)) => canvas.mark(middle, 4.0, ink.light, *shape),
+                Sample::Form(Form::Tick) => canvas.tick(middle, ink.light),
             }
-            canvas.text(name, At::Left, (x + SWATCH + GAP, y), TEXT.light);
+            let text = (x + sample.width() + GAP, y);
+            canvas.text(name, At::Left, text, TEXT.light);
         }
     }
 }

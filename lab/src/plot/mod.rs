@@ -18,7 +18,7 @@ mod rows;
 
 pub(crate) use self::downsample::downsample;
 pub(crate) use self::image::{png, svg, svg_file};
-use palette::Ink;
+use palette::{Dash, Ink, Shape};
 
 /// A picture, as data.
 #[derive(Clone, Debug)]
@@ -71,10 +71,9 @@ pub(crate) struct Series {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    Bar,
-    Dot,
-    /// A ring: what was not measured here.
-    Ring,
+    /// A bar with a mark in it, which tells it from others without colour.
+    Bar(Option<Shape>),
+    Mark(Shape),
     /// A short upright line.
     Tick,
 }
@@ -137,6 +136,7 @@ pub(crate) type Intervals = ((f64, f64), (f64, f64));
 pub(crate) struct Curve {
     pub(crate) name: String,
     pub(crate) ink: Ink,
+    pub(crate) dash: Dash,
     /// Beside the main curve: thinner, and drawn before it.
     pub(crate) beside: bool,
     pub(crate) points: Vec<(f64, f64)>,
@@ -146,13 +146,15 @@ impl Curves {
     /// Returns the values that the lower axis must include.
     fn widths(&self) -> impl Iterator<Item = f64> + '_ {
         let points = self.curves.iter().flat_map(|curve| &curve.points);
-        let spots = self.intervals().flat_map(|((from, to), _)| [from, to]);
+        let spots = self.means();
+        let spots = spots.flat_map(|(at, ((from, to), _))| [from, at.0, to]);
         points.map(|(x, _)| *x).chain(spots)
     }
 
-    /// Of the spots that have some.
-    fn intervals(&self) -> impl Iterator<Item = Intervals> + '_ {
-        self.spots.iter().filter_map(|spot| spot.intervals)
+    /// The spots that have intervals, with these.
+    fn means(&self) -> impl Iterator<Item = ((f64, f64), Intervals)> + '_ {
+        let spots = self.spots.iter();
+        spots.filter_map(|spot| Some((spot.at, spot.intervals?)))
     }
 
     /// Returns the values that the upright axis must include: all of the main curves, and as much
@@ -166,7 +168,30 @@ impl Curves {
         let limit = if most > 0.0 { most } else { f64::INFINITY };
         let beside = of(true).map(move |y| y.min(limit));
         let base = (!self.y.log).then_some(0.0);
-        let spots = self.intervals().flat_map(|(_, (from, to))| [from, to]);
+        let spots = self.means();
+        let spots = spots.flat_map(|(at, (_, (from, to)))| [from, at.1, to]);
         of(false).chain(beside).chain(base).chain(spots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::palette::{DISC, MUTED};
+    use super::*;
+
+    #[test]
+    fn a_logarithmic_axis_has_room_for_a_mean_whose_interval_begins_at_0() {
+        let spot = Spot {
+            name: String::new(),
+            ink: MUTED,
+            form: Form::Mark(DISC),
+            at: (3.0, 0.5),
+            intervals: Some(((0.0, 80.0), (0.0, 1.0))),
+        };
+        let curves = Curves {
+            spots: vec![spot],
+            ..Curves::default()
+        };
+        assert!(curves.widths().any(|x| x == 3.0) && curves.heights().any(|y| y == 0.5));
     }
 }

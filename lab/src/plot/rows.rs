@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::canvas::{width, At, Canvas};
-use super::legend::{Legend, FOOT, LINE};
+use super::legend::{Legend, Sample, FOOT, LINE};
 use super::palette::{Rgb, GRID, MUTED, PAPER, TEXT};
 use super::{Form, Mark, Rows};
 
@@ -29,7 +29,7 @@ pub(super) struct Layout<'a> {
 impl<'a> Layout<'a> {
     pub(super) fn new(rows: &'a Rows, room: f64) -> Self {
         let series = rows.series.iter();
-        let entries = series.map(|it| (it.name.as_str(), it.ink, Some(it.form)));
+        let entries = series.map(|it| (it.name.as_str(), it.ink, Sample::Form(it.form)));
         let labels = rows.groups.iter().map(|group| width(&group.label));
         let widest = labels.fold(0.0, f64::max);
         let above = widest > LABELS * room;
@@ -39,7 +39,7 @@ impl<'a> Layout<'a> {
             [mark.value, low, high]
         });
         // A bar begins at its base, however far an interval goes below.
-        let bars = rows.series.iter().all(|it| it.form == Form::Bar);
+        let bars = rows.series.iter().all(|it| matches!(it.form, Form::Bar(_)));
         let values = values.map(|value| if bars { value.max(rows.base) } else { value });
         Layout {
             rows,
@@ -106,19 +106,24 @@ impl<'a> Layout<'a> {
         let middle = top + LANE / 2.0;
         let x = self.x(mark.value);
         let whisker = match form {
-            Form::Bar => TEXT.light,
-            Form::Dot | Form::Ring | Form::Tick => colour,
+            Form::Bar(_) => TEXT.light,
+            Form::Mark(_) | Form::Tick => colour,
         };
-        if form == Form::Bar {
-            let corners = [(self.x(self.rows.base), top + 0.5), (x, top + LANE - 0.5)];
+        if let Form::Bar(shape) = form {
+            let base = self.x(self.rows.base);
+            let corners = [(base, top + 0.5), (x, top + LANE - 0.5)];
             canvas.rectangle(corners, colour);
+            if let Some(shape) = shape.filter(|_| x - base > LANE) {
+                canvas.mark((base + LANE / 2.0 + 1.0, middle), 2.5, PAPER.light, shape);
+            }
         }
         if let Some((low, high)) = mark.interval {
             let (low, high) = (self.x(low), self.x(high));
             let end = |x| [(x, middle - 2.5), (x, middle + 2.5)];
             let strokes = [[(low, middle), (high, middle)], end(low), end(high)];
             // With an edge, to be seen on a bar of any colour.
-            let edge = (form == Form::Bar).then_some((PAPER.light, 2.8));
+            let is_bar = matches!(form, Form::Bar(_));
+            let edge = is_bar.then_some((PAPER.light, 2.8));
             for (colour, width) in edge.into_iter().chain([(whisker, 1.2)]) {
                 for stroke in &strokes {
                     canvas.line(stroke, colour, width);
@@ -126,9 +131,8 @@ impl<'a> Layout<'a> {
             }
         }
         match form {
-            Form::Bar => (),
-            Form::Dot => canvas.circle((x, middle), 3.8, colour, None),
-            Form::Ring => canvas.circle((x, middle), 3.8, colour, Some(1.5)),
+            Form::Bar(_) => (),
+            Form::Mark(shape) => canvas.mark((x, middle), 3.8, colour, shape),
             Form::Tick => canvas.tick((x, middle), colour),
         }
     }

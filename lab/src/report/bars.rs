@@ -95,10 +95,13 @@ fn effects(draft: &Draft, metric: &str, table: &Table) -> Option<Figure> {
 }
 
 fn series(draft: &Draft, table: &Table) -> Vec<Series> {
-    let series = table.controllers.iter().map(|name| Series {
-        name: name.clone(),
-        ink: draft.palette.of(name),
-        form: Form::Bar,
+    let series = table.controllers.iter().map(|name| {
+        let look = draft.palette.look(name);
+        Series {
+            name: name.clone(),
+            ink: look.ink,
+            form: Form::Bar(Some(look.shape)),
+        }
     });
     series.collect()
 }
@@ -166,7 +169,7 @@ fn single(draft: &Draft, metric: &str, table: &Table, line: &Line) -> Rows {
     let groups = groups.map(|(name, cell)| Group {
         label: name.clone(),
         ink: Some(draft.palette.of(name)),
-        marks: vec![cell.map(mark)],
+        marks: vec![cell.map(|cell| mark(metric, cell))],
     });
     Rows {
         scale: scale(metric),
@@ -174,7 +177,7 @@ fn single(draft: &Draft, metric: &str, table: &Table, line: &Line) -> Rows {
         series: vec![Series {
             name: words::title(metric),
             ink: crate::plot::palette::MUTED,
-            form: Form::Bar,
+            form: Form::Bar(None),
         }],
         groups: groups.collect(),
     }
@@ -185,7 +188,9 @@ fn many(draft: &Draft, metric: &str, table: &Table, lines: &[(String, &Line)]) -
     let groups = lines.iter().map(|(label, line)| Group {
         label: label.clone(),
         ink: None,
-        marks: line.cells.iter().map(|cell| cell.map(mark)).collect(),
+        marks: (line.cells.iter())
+            .map(|cell| cell.map(|cell| mark(metric, cell)))
+            .collect(),
     });
     Rows {
         scale: scale(metric),
@@ -195,10 +200,9 @@ fn many(draft: &Draft, metric: &str, table: &Table, lines: &[(String, &Line)]) -
     }
 }
 
-fn mark(summary: Summary) -> Mark {
-    let Summary { mean, interval, .. } = summary;
+fn mark(metric: &str, summary: Summary) -> Mark {
     Mark {
-        value: mean,
-        interval: interval.map(|half| (mean - half, mean + half)),
+        value: summary.mean,
+        interval: words::interval(metric, &summary),
     }
 }

@@ -38,11 +38,15 @@ pub(super) fn steps(mut values: Vec<f64>) -> Vec<(f64, f64)> {
 
 /// A curve for each controller that `points` has some of.
 pub(super) fn curves(draft: &Draft, mut points: impl FnMut(&str) -> Vec<(f64, f64)>) -> Vec<Curve> {
-    let curve = |name: &String| Curve {
-        name: name.clone(),
-        ink: draft.palette.of(name),
-        beside: false,
-        points: points(name),
+    let curve = |name: &String| {
+        let look = draft.palette.look(name);
+        Curve {
+            name: name.clone(),
+            ink: look.ink,
+            dash: look.dash,
+            beside: false,
+            points: points(name),
+        }
     };
     let curves = draft.manifest.controllers.iter().map(curve);
     curves.filter(|curve| curve.points.len() > 1).collect()

@@ -3,7 +3,7 @@
 
 use super::section::Draft;
 use super::words;
-use crate::plot::palette::Ink;
+use crate::plot::palette::Look;
 use crate::plot::{Chart, Curve, Curves, Figure, Form, Scale, Spot};
 use crate::results::{Line, Results, Summary, Table};
 
@@ -39,7 +39,7 @@ pub(super) fn of(draft: &Draft, results: &Results, good: &str, price: &str) -> V
         let points = cells.filter_map(|((name, x), y)| {
             Some(Point {
                 kind: kinds.of(name),
-                ink: draft.palette.of(name),
+                look: draft.palette.look(name),
                 x: (*x)?,
                 y: (*y)?,
             })
@@ -68,14 +68,14 @@ pub(super) fn of(draft: &Draft, results: &Results, good: &str, price: &str) -> V
 struct Point<'a> {
     /// Name of the kind, and true if it has several members.
     kind: (&'a str, bool),
-    ink: Ink,
+    look: Look,
     x: Summary,
     y: Summary,
 }
 
 fn curves(points: &[Point], good: &str, price: &str) -> Curves {
     let mut curves: Vec<Curve> = Vec::new();
-    for Point { kind, ink, x, y } in points {
+    for Point { kind, look, x, y } in points {
         let (name, true) = kind else {
             continue;
         };
@@ -84,7 +84,8 @@ fn curves(points: &[Point], good: &str, price: &str) -> Curves {
             Some(curve) => curve.points.push(point),
             None => curves.push(Curve {
                 name: (*name).to_owned(),
-                ink: *ink,
+                ink: look.ink,
+                dash: look.dash,
                 beside: false,
                 points: vec![point],
             }),
@@ -97,10 +98,10 @@ fn curves(points: &[Point], good: &str, price: &str) -> Curves {
         let curve = curves.iter().find(|curve| curve.name == point.kind.0);
         Spot {
             name: point.kind.0.to_owned(),
-            ink: curve.map_or(point.ink, |curve| curve.ink),
-            form: Form::Dot,
+            ink: curve.map_or(point.look.ink, |curve| curve.ink),
+            form: Form::Mark(point.look.shape),
             at: (point.x.mean, point.y.mean),
-            intervals: Some((around(&point.x), around(&point.y))),
+            intervals: Some((around(price, &point.x), around(good, &point.y))),
         }
     });
     Curves {
@@ -118,9 +119,8 @@ fn curves(points: &[Point], good: &str, price: &str) -> Curves {
     }
 }
 
-fn around(summary: &Summary) -> (f64, f64) {
-    let half = summary.interval.unwrap_or(0.0);
-    (summary.mean - half, summary.mean + half)
+fn around(metric: &str, summary: &Summary) -> (f64, f64) {
+    words::interval(metric, summary).unwrap_or((summary.mean, summary.mean))
 }
 
 /// Each controller as the plan calls it, and as quiche does without its options.

@@ -20,6 +20,7 @@ mod paper;
 mod printed;
 mod printed_page;
 mod printed_tables;
+mod ranking;
 mod run_groups;
 mod section;
 mod series;

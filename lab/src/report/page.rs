@@ -3,6 +3,7 @@
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
 use super::printed_tables::Overview;
+use super::ranking::{verdict, Ranking};
 use super::section::Section;
 use super::swatch::controller;
 use super::{tables, words};
@@ -33,11 +34,11 @@ pub(super) fn page(sections: &[Section], frame: &Frame) -> String {
             p.muted {
                 "PETRA and its rivals in the laboratory: " code { "petra-lab report" } ". "
                 "Numbers are means over seeds with their 95 % intervals (Student's t); bold is the best of a row and \
-                 whatever cannot be told from it. A dash is where nothing was measured, such as the completion of a download that \
+                 whatever cannot be told from it; of one seed nothing is bold. A dash is where nothing was measured, such as the completion of a download that \
                  did not end. A column is a congestion controller: " code { "reno" } ", " code { "cubic" } " and " code { "bbr2" }
                 " are those of quiche, the others PETRA and what it is compared with; behind a colon are options."
             }
-            @if sections.len() > 1 { (contents(sections)) }
+            @if sections.len() > 1 { (contents(sections, &frame.palette)) }
         }
         @for overview in Overview::all(sections) { (frame.overview(&overview)) }
         @for section in sections { (frame.section(section)) }
@@ -68,14 +69,20 @@ pub(crate) fn document(title: &str, main: &Markup) -> String {
     document.into_string()
 }
 
-fn contents(sections: &[Section]) -> Markup {
+fn contents(sections: &[Section], palette: &Palette) -> Markup {
     html! {
         nav {
             ul {
-                @for Section { manifest, .. } in sections {
+                @for section in sections {
+                    @let manifest = &section.manifest;
                     li {
                         a href={ "#" (words::slug(&manifest.plan)) } { (manifest.title) }
                         " " (outcome(manifest))
+                        @for ranking in Ranking::all(section).iter().take(1) {
+                            br;
+                            (ranking.sentence(palette))
+                            @if section.is_one_seed() { " " span.muted { "One seed." } }
+                        }
                     }
                 }
             }
@@ -102,6 +109,7 @@ impl Frame {
         html! {
             section id=(words::slug(&manifest.plan)) {
                 @if !self.alone { h2 { (manifest.title) } }
+                (verdict(section, &self.palette))
                 @for paragraph in manifest.description.split("\n\n") { p { (words::prose(paragraph)) } }
                 pre { (manifest.command) }
                 p.note {
@@ -112,15 +120,15 @@ impl Frame {
                         ". " span.bad { (words::count(section.failures, "flow")) " ended before their time" }
                     }
                 }
-                (plan(&manifest.files))
                 (expectations(&manifest.verdicts))
                 @if let Some(comparison) = &section.comparison { (self.comparison(section, comparison)) }
+                (self.metrics(section))
+                (rows(section))
+                (plan(&manifest.files))
                 @if !section.frontiers.is_empty() {
                     h3 { "Goodput against queueing delay" }
                     (self.figures(&section.frontiers))
                 }
-                (rows(section))
-                (self.metrics(section))
                 @if !section.distributions.is_empty() {
                     h3 { "Distributions" }
                     (self.figures(&section.distributions))
@@ -145,7 +153,7 @@ impl Frame {
         }
         let metrics = metrics.iter().enumerate().map(|(number, shown)| {
             let first = number == 0;
-            let table = tables::metric(section, shown, &self.palette, first);
+            let table = tables::metric(shown, &self.palette, first);
             let figures = self.figures(&shown.figures);
             let (title, name) = (words::heading(&shown.metric), &shown.metric);
             html! {
@@ -229,7 +237,7 @@ impl Frame {
     }
 }
 
-/// Settings that distinguish the rows of the tables, if they are too many for columns.
+/// Settings that distinguish the rows of the tables, folded away.
 fn rows(section: &Section) -> Markup {
     let (names, lines) = &section.settings;
     let labels = section
@@ -237,7 +245,7 @@ fn rows(section: &Section) -> Markup {
         .first()
         .map_or(&[][..], |it| &it.table.lines);
     html! {
-        @if !section.settings_are_columns() {
+        @if !names.is_empty() {
             details {
                 summary { "What the rows set" }
                 ul {

@@ -3,7 +3,7 @@
 use super::run_groups::{chart, of};
 use super::section::Draft;
 use super::series::Series;
-use crate::plot::palette::{MUTED, TEXT};
+use crate::plot::palette::{Dash, MUTED, SOLID, TEXT};
 use crate::plot::{Curve, Figure};
 use crate::results::Row;
 
@@ -45,6 +45,9 @@ pub(super) const PANELS: [Panel; 3] = [
     },
 ];
 
+/// The dashes of the columns, in their order.
+const DASHES: [Dash; 3] = [SOLID, "2 2", "7 3"];
+
 /// A picture; none of what was not measured.
 pub(super) fn panel(
     draft: &Draft,
@@ -59,10 +62,11 @@ pub(super) fn panel(
     });
     let there = columns.filter(|(_, points)| points.len() > 1);
     let inks = [draft.palette.of(&row.controller), MUTED, TEXT];
-    let curves = there.zip(inks).enumerate();
-    let curves = curves.map(|(number, ((name, points), ink))| Curve {
+    let curves = there.zip(inks.into_iter().zip(DASHES)).enumerate();
+    let curves = curves.map(|(number, ((name, points), (ink, dash)))| Curve {
         name: name.to_owned(),
         ink,
+        dash,
         beside: number > 0,
         points,
     });

@@ -1,7 +1,7 @@
 //! Printed values next to measured ones, and whether the expected orders of the controllers hold.
 
 use super::section::Draft;
-use crate::plot::palette::MUTED;
+use crate::plot::palette::{DISC, MUTED, RING};
 use crate::plot::{Chart, Figure, Form, Group, Mark, Rows, Scale, Series};
 use crate::results::{
     order, ratio, Column, Estimate, Line, Order, Printed, Results, Summary, Table,
@@ -194,8 +194,12 @@ fn cell(table: &Table, line: usize, controller: &str) -> Option<Summary> {
 fn figure(draft: &Draft, reading: &Reading, columns: &[Column], which: usize) -> Figure {
     let (first, other) = (&columns[0], &columns[which + 1].name);
     let series = [
-        ("printed", MUTED, Form::Ring),
-        ("measured", draft.palette.of(&first.controller), Form::Dot),
+        ("printed", MUTED, Form::Mark(RING)),
+        (
+            "measured",
+            draft.palette.of(&first.controller),
+            Form::Mark(DISC),
+        ),
     ];
     let series = series.map(|(name, ink, form)| Series {
         name: name.to_owned(),

@@ -28,6 +28,7 @@ impl Frame {
             @if let Some(orders) = orders(reading) {
                 h4 { (titled("Whether the order holds", ": ", &reading.name)) }
                 (orders.html(&self.palette))
+                @if section.is_one_seed() { p.note { (words::prose(words::ONE_SEED)) } }
             }
         }
     }
@@ -43,6 +44,9 @@ impl Frame {
                     @let count = words::count(rows.len(), "row");
                     h3 { @if !name.is_empty() { (name) ", " } (count) }
                     (counts(rows).html(&self.palette))
+                    @if rows.iter().all(|(section, _)| section.is_one_seed()) {
+                        p.note { (words::prose(words::ONE_SEED)) }
+                    }
                     @match known_deviations(rows, printed) {
                         Some(known_deviations) => (self.known_deviations(&known_deviations)),
                         None => p.note { "No order is reversed in any row." },

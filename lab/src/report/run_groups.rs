@@ -8,7 +8,7 @@ use super::panels::{panel, PANELS};
 use super::section::Draft;
 use super::series::{read, Series};
 use super::time_series::TimeSeries;
-use crate::plot::palette::Ink;
+use crate::plot::palette::Look;
 use crate::plot::{Chart, Curve, Curves, Figure, Scale};
 use crate::results::{labels, Results, Row};
 
@@ -133,10 +133,11 @@ fn group(draft: &Draft, title: String, caption: String, flows: &[Flow], several:
     }
 }
 
-pub(super) fn curve(name: &str, ink: Ink, points: Vec<(f64, f64)>) -> Option<Curve> {
+pub(super) fn curve(name: &str, look: Look, points: Vec<(f64, f64)>) -> Option<Curve> {
     (points.len() > 1).then(|| Curve {
         name: name.to_owned(),
-        ink,
+        ink: look.ink,
+        dash: look.dash,
         beside: false,
         points,
     })

@@ -94,7 +94,7 @@ impl Draft<'_> {
         let seeds = self.manifest.seeds.len();
         let backend = &self.manifest.backend;
         match seeds {
-            1 => format!("One seed, {backend}."),
+            1 => format!("One seed, {backend}: a difference may be chance."),
             _ => format!("Means of {seeds} seeds with their 95 % intervals, {backend}."),
         }
     }
@@ -140,6 +140,11 @@ impl Section {
             metrics,
             manifest: manifest.clone(),
         })
+    }
+
+    /// Is there no interval, with which anything could be decided?
+    pub(super) fn is_one_seed(&self) -> bool {
+        self.manifest.seeds.len() == 1
     }
 
     /// Do the seeds differ in any figure?

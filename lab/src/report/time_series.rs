@@ -77,7 +77,7 @@ impl TimeSeries<'_> {
     fn curves(&self, points: impl Fn(&Series) -> Vec<(f64, f64)>) -> Vec<Curve> {
         let curve = |(row, series): &Flow| {
             let name = &row.controller;
-            curve(name, self.draft.palette.of(name), points(series))
+            curve(name, self.draft.palette.look(name), points(series))
         };
         self.flows.iter().filter_map(curve).collect()
     }

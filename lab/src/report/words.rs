@@ -9,6 +9,10 @@ pub(crate) fn digits(name: &str) -> usize {
     metric(name).map_or(3, |metric| metric.digits)
 }
 
+/// The reason for which orders of one seed are undecided.
+pub(crate) const ONE_SEED: &str =
+    "One seed has no interval and cannot decide an order. Ten (`--seeds 10`) would.";
+
 /// A metric's title with its unit.
 pub(crate) fn title(name: &str) -> String {
     match metric(name) {
@@ -20,12 +24,29 @@ pub(crate) fn title(name: &str) -> String {
 
 /// The same with the way that is better, for the head of a table.
 pub(crate) fn heading(name: &str) -> String {
-    let better = match metric(name).map(|metric| metric.sense) {
+    title(name) + better(name)
+}
+
+/// The better direction of a metric, to follow its title.
+pub(crate) fn better(name: &str) -> &'static str {
+    match metric(name).map(|metric| metric.sense) {
         Some(Sense::More) => " (more is better)",
         Some(Sense::Less) => " (less is better)",
         Some(Sense::Neither) | None => "",
+    }
+}
+
+/// The ends of an interval, within the values that the metric can have: none is negative, and a
+/// part of a whole is no more than the whole.
+pub(crate) fn interval(name: &str, summary: &Summary) -> Option<(f64, f64)> {
+    let half = summary.interval?;
+    let most = match (name, metric(name)?.unit) {
+        (_, "%") => 100.0,
+        ("share_of_limit" | "share_of_flows" | "utilisation" | "jain", _) => 1.0,
+        _ => f64::INFINITY,
     };
-    title(name) + better
+    let (low, high) = (summary.mean - half, summary.mean + half);
+    Some((low.max(0.0), high.min(most.max(summary.mean))))
 }
 
 /// `9.300 ± 0.018`.
@@ -115,6 +136,19 @@ mod tests {
         assert_eq!(heading("goodput_mbps"), "Goodput, Mbit/s (more is better)");
         assert_eq!(heading("completion_s"), "Completion, s (less is better)");
         assert_eq!(heading("rtt_min_ms"), "RTT, smallest, ms");
+    }
+
+    #[test]
+    fn an_interval_ends_where_the_metric_does() {
+        let ends = |name: &str, values: &[f64]| {
+            let ends = interval(name, &Summary::new(values).unwrap());
+            ends.map(|(low, high)| (low.round(), high.round()))
+        };
+        // Of two values that differ by 1, the interval is 12.7 wide.
+        assert_eq!(ends("share_of_limit", &[0.0, 1.0]), Some((0.0, 1.0)));
+        assert_eq!(ends("loss_percent", &[98.0, 99.0]), Some((92.0, 100.0)));
+        assert_eq!(ends("goodput_mbps", &[50.0, 51.0]), Some((44.0, 57.0)));
+        assert_eq!(ends("goodput_mbps", &[50.0]), None);
     }
 
     #[test]

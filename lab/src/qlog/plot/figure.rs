@@ -1,7 +1,7 @@
 //! Panels over one time axis: windows, rates and delays.
 
 use super::curves::{Curves as Trace, Points};
-use crate::plot::palette::{Ink, Palette, BANDS, MUTED, SERIES};
+use crate::plot::palette::{Dash, Ink, Palette, BANDS, DISC, MUTED, SERIES, SOLID};
 use crate::plot::{downsample, Band, Chart, Curve, Curves, Figure, Form, Scale, Spot};
 
 /// As many parts as the picture has pixels, or nearly so.
@@ -33,6 +33,8 @@ struct Line {
     name: &'static str,
     points: fn(&Trace) -> &Points,
     ink: Ink,
+    /// Of a single trace.
+    dash: Dash,
     /// Beside the line before: thinner, and its peaks may be cut off.
     beside: bool,
 }
@@ -42,11 +44,16 @@ const fn line(name: &'static str, points: fn(&Trace) -> &Points, ink: Ink) -> Li
         name,
         points,
         ink,
+        dash: SOLID,
         beside: false,
     }
 }
 
 impl Line {
+    const fn dashed(self, dash: Dash) -> Self {
+        Line { dash, ..self }
+    }
+
     const fn beside(self) -> Self {
         Line {
             beside: true,
@@ -62,7 +69,7 @@ const GROUPS: [(&str, &[Line]); 3] = [
         &[
             line("congestion window", |trace| &trace.window, SERIES[1]),
             line("bytes in flight", |trace| &trace.in_flight, SERIES[6]).beside(),
-            line("ssthresh", |trace| &trace.ssthresh, SERIES[2]),
+            line("ssthresh", |trace| &trace.ssthresh, SERIES[2]).dashed("7 3"),
         ],
     ),
     (
@@ -70,7 +77,7 @@ const GROUPS: [(&str, &[Line]); 3] = [
         &[
             line("bandwidth estimate", |trace| &trace.estimate, SERIES[1]),
             line("bandwidth sample", |trace| &trace.sample, SERIES[6]).beside(),
-            line("pacing rate", |trace| &trace.pacing, SERIES[0]),
+            line("pacing rate", |trace| &trace.pacing, SERIES[0]).dashed("7 3"),
         ],
     ),
     (
@@ -81,7 +88,7 @@ const GROUPS: [(&str, &[Line]); 3] = [
                 |trace| &trace.queueing,
                 SERIES[1],
             ),
-            line("smoothed RTT", |trace| &trace.smoothed, SERIES[0]),
+            line("smoothed RTT", |trace| &trace.smoothed, SERIES[0]).dashed("7 3"),
         ],
     ),
 ];
@@ -137,6 +144,10 @@ fn panel(traces: &[Trace], palette: &Palette, unit: &str, lines: &[Line]) -> Cur
             ink: match traces {
                 [_] => line.ink,
                 _ => palette.of(&trace.name),
+            },
+            dash: match traces {
+                [_] => line.dash,
+                _ => palette.look(&trace.name).dash,
             },
             beside: line.beside,
             points: steps(&downsample(points.clone(), PARTS), trace.end),
@@ -222,7 +233,7 @@ fn reductions(trace: &Trace) -> impl Iterator<Item = Spot> + '_ {
                 }
             ),
             ink: known.map_or(MUTED, |(_, ink)| *ink),
-            form: Form::Dot,
+            form: Form::Mark(DISC),
             at: (*time, *window),
             intervals: None,
         }

@@ -13,6 +13,9 @@ pub(super) fn overview(overview: &Overview) -> String {
         let count = words::count(rows.len(), "row");
         text += &format!("## {}\n\n", titled(&count, ", ", name));
         text += &counts(rows).markdown();
+        if rows.iter().all(|(section, _)| section.is_one_seed()) {
+            text += &format!("{}\n\n", words::ONE_SEED);
+        }
         let Some(known_deviations) = known_deviations(rows, overview.printed) else {
             text += "No order is reversed in any row.\n\n";
             continue;
