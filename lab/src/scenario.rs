@@ -272,8 +272,14 @@ mod tests {
                 "expected rate, trace or lte",
             ),
             (wrong(&|s| s.flows.clear()), "flows: none"),
-            (wrong(&|s| s.flows[0].start = s.duration), "ends at 60s"),
-            (wrong(&|s| s.flows[0].stop = Some(Duration::ZERO)), "stops"),
+            (
+                wrong(&|s| s.flows[0].start = s.duration),
+                "end of the run at 60s",
+            ),
+            (
+                wrong(&|s| s.flows[0].stop = Some(Duration::ZERO)),
+                "too early",
+            ),
             (wrong(&|s| s.flows[0].hops = Some((0, 1))), "hops"),
             (wrong(&|s| s.path[0].up.loss = 2.0), "way back"),
             (
