@@ -39,6 +39,8 @@ pub(super) struct MinRttFilter {
     reordering_seen: bool,
     /// The last confirmed minimum.
     min: Option<Duration>,
+    /// The minimum since the path became longer.
+    longer: Option<Duration>,
     candidate: Option<Candidate>,
     /// Send time of the newest packet acknowledged.
     newest: Time,
@@ -71,7 +73,11 @@ impl MinRttFilter {
             });
         }
         let doubtful = self.reordering_seen && self.min.is_some_and(|min| rtt < min);
-        (!doubtful).then_some(rtt)
+        let sample = Some(rtt).filter(|_| !doubtful);
+        self.longer = self
+            .longer
+            .map(|min| sample.map_or(min, |rtt| min.min(rtt)));
+        sample
     }
 
     fn confirm_candidate(&mut self, rtt: Duration) {
@@ -100,14 +106,16 @@ impl MinRttFilter {
     /// Takes the minimum RTT of a path that has become longer.
     pub(super) fn on_longer_path(&mut self, min_rtt: Duration) {
         self.min = Some(min_rtt);
+        self.longer = Some(min_rtt);
         self.candidate = None;
     }
 
     /// The minimum RTT, given the transport's, which includes reordered packets.
     pub(super) fn min_rtt(&self, transport: Duration) -> Duration {
-        self.min
-            .filter(|_| self.reordering_seen)
-            .map_or(transport, |min| min.max(transport))
+        let min = self.min.filter(|_| self.reordering_seen);
+        transport
+            .max(min.unwrap_or_default())
+            .max(self.longer.unwrap_or_default())
     }
 }
 
@@ -149,6 +157,18 @@ mod tests {
         assert_eq!(filter.on_ack(&measured(398, 45)), None);
         flow(&mut filter, 400, 600);
         assert_eq!(filter.min_rtt(ms(45)), ms(90));
+    }
+
+    #[test]
+    fn a_longer_path_has_its_own_minimum_until_it_is_shorter_again() {
+        let mut filter = flowing();
+        filter.on_longer_path(ms(150));
+        filter.on_ack(&measured(400, 152));
+        assert_eq!(filter.min_rtt(ms(90)), ms(150));
+        filter.on_ack(&measured(500, 110));
+        assert_eq!(filter.min_rtt(ms(90)), ms(110));
+        filter.on_ack(&measured(600, 90));
+        assert_eq!(filter.min_rtt(ms(90)), ms(90));
     }
 
     #[test]

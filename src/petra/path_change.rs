@@ -94,7 +94,8 @@ impl PathChange {
         self.comparison = None;
     }
 
-    /// Ends a round trip of which nothing can be said: the window did not limit the sender.
+    /// Ends a round trip of which nothing can be said: the window did not limit the sender, or
+    /// slow start changed it by too much.
     pub(super) fn on_unlimited_round(&mut self) {
         self.comparison = None;
     }
@@ -114,17 +115,17 @@ impl PathChange {
         };
         let compared = self.comparison.map(|so_far| so_far.and(began));
         let transmission = round.datagram / self.unqueued_rate;
+        let resolution = transmission.max(GRANULARITY.as_secs_f64());
         let stays = |it: &Comparison| {
             let additional = it.min_delay.saturating_sub(round.base);
             let most = (additional / VARIATION_DIVISOR).as_secs_f64();
-            it.varied() <= most.max(transmission).max(GRANULARITY.as_secs_f64())
+            it.varied() <= most.max(resolution)
         };
         self.comparison = compared
             .filter(stays)
             .or_else(|| (self.delayed_rounds <= MAX_ROUNDS_TO_BEGIN).then_some(began));
         let compared = self.comparison?;
-        let longer =
-            compared.rounds >= MIN_ROUNDS && compared.quotient(transmission) >= MIN_QUOTIENT;
+        let longer = compared.rounds >= MIN_ROUNDS && compared.quotient(resolution) >= MIN_QUOTIENT;
         longer.then(|| {
             self.comparison = None;
             LongerPath {
@@ -155,15 +156,12 @@ impl Comparison {
         (self.max_delay - self.min_delay).as_secs_f64()
     }
 
-    /// The quotient at the lag at which it is least. `transmission`: seconds that the path takes
-    /// for a datagram, by which every delay varies.
-    fn quotient(&self, transmission: f64) -> f64 {
-        let varied = self
-            .varied()
-            .max(transmission)
-            .max(GRANULARITY.as_secs_f64());
+    /// The quotient at the lag at which it is least. `resolution`: seconds by which every delay
+    /// varies, on account of timers and of whole datagrams.
+    fn quotient(&self, resolution: f64) -> f64 {
         let changes = self.windows.iter().map(|(min, max)| max - min);
-        changes.fold(f64::INFINITY, f64::min) / self.max_rate / varied
+        let change = changes.fold(f64::INFINITY, f64::min);
+        change / self.max_rate / self.varied().max(resolution)
     }
 }
 

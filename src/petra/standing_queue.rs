@@ -106,8 +106,6 @@ impl IntervalMinimum {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StandingQueue {
     min_rtt: MinRttFilter,
-    /// The minimum RTT since the path became longer.
-    longer: Option<Duration>,
     /// The minimum RTT of an interval that has ended and was not taken.
     ended: Option<Duration>,
     /// Intervals of one round trip.
@@ -126,7 +124,6 @@ impl Default for StandingQueue {
     fn default() -> Self {
         Self {
             min_rtt: MinRttFilter::default(),
-            longer: None,
             ended: None,
             round: IntervalMinimum::default(),
             floor: WindowedFilter::new(Duration::min),
@@ -142,7 +139,6 @@ impl StandingQueue {
         let Some(rtt) = self.min_rtt.on_ack(ack) else {
             return;
         };
-        self.longer = self.longer.map(|min_rtt| min_rtt.min(rtt));
         if let Some(round) = self.round.on_sample(ack.now, rtt, ack.rtt.smoothed) {
             self.floor.end_round();
             self.floor.add(round.min);
@@ -163,7 +159,6 @@ impl StandingQueue {
 
     /// The path has become longer, so that its minimum RTT was that of another path.
     pub(super) fn on_longer_path(&mut self, min_rtt: Duration) {
-        self.longer = Some(min_rtt);
         self.min_rtt.on_longer_path(min_rtt);
     }
 
@@ -184,7 +179,6 @@ impl StandingQueue {
     /// a queue without jitter does not raise the base.
     pub(super) fn base_rtt(&self, transport_min_rtt: Duration) -> Duration {
         let min_rtt = self.min_rtt.min_rtt(transport_min_rtt);
-        let min_rtt = self.longer.map_or(min_rtt, |longer| longer.max(min_rtt));
         let Some(floor) = self.floor.get() else {
             return min_rtt;
         };
