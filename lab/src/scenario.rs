@@ -278,7 +278,7 @@ mod tests {
             ),
             (
                 wrong(&|s| s.flows[0].stop = Some(Duration::ZERO)),
-                "too early",
+                "stop: too early",
             ),
             (wrong(&|s| s.flows[0].hops = Some((0, 1))), "hops"),
             (wrong(&|s| s.path[0].up.loss = 2.0), "way back"),

@@ -228,7 +228,7 @@ mod tests {
         assert!(format!("{error:#}").contains("line 2"), "{error:#}");
         fs::write(&path, "dear diary").unwrap();
         let error = Journal::open(&path).err().expect("an error");
-        assert!(error.to_string().contains("finished run"), "{error:#}");
+        assert!(error.to_string().contains("no finished run"), "{error:#}");
         assert_eq!(fs::read(&path).unwrap(), b"dear diary");
     }
 

@@ -160,6 +160,9 @@ fn known_deviations_name_what_the_plan_has() {
     };
     let right = "of = { controller = \"petra\", case = [\"a\", \"b\"] }\nbecause = \"so\"";
     let known = deviation(right).unwrap().known_deviations;
+    let cases = "[[case]]\nname = \"a\"\n[[case]]\nname = \"b\"\n[[exception]]\n";
+    let former = self::plan(&format!("extends = \"base.toml\"\n{cases}{right}"));
+    assert_eq!(former.unwrap().known_deviations, known);
     assert_eq!(known[0].labels[0].1, ["a", "b"]);
     assert_eq!((&known[0].because[..], known[0].than.len()), ("so", 0));
     for (text, says) in [

@@ -171,7 +171,10 @@ mod tests {
     #[test]
     fn what_is_no_file_of_rows_is_refused_with_its_place() {
         let error = read("a,b\n1,2\n").unwrap_err();
-        assert!(format!("{error:#}").contains("column `plan`"), "{error:#}");
+        assert!(
+            format!("{error:#}").contains("column `plan`: missing"),
+            "{error:#}"
+        );
         let broken = written(&[row(true), row(true)]).replacen(",17.1", ",many", 2);
         let error = read(&broken).unwrap_err();
         let text = format!("{error:#}");
