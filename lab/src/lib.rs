@@ -18,6 +18,7 @@ pub mod reference;
 pub mod report;
 pub mod results;
 pub mod scenario;
+mod shell;
 pub mod sim;
 pub mod testbed;
 pub mod units;

@@ -176,6 +176,10 @@ impl Scenario {
             Self::MOST_FLOWS
         );
         ensure!(
+            !self.duration.is_zero(),
+            "duration: out of range (got 0s); expected more"
+        );
+        ensure!(
             !self.sample_every.is_zero(),
             "sample_every: out of range (got 0s); expected more"
         );

@@ -84,7 +84,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if seconds <= LONGEST {
         Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
     } else {
-        Err(expected(text, TIME))
+        Err(format!("`{text}` is too long; expected {TIME}"))
     }
 }
 

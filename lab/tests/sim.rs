@@ -354,7 +354,14 @@ fn what_cannot_be_run_is_said_and_exits_with_an_error() {
             &["--cc", "reno", "--lte", "deviation=1"],
             "missing field `mean`",
         ),
-        (&["--cc", "reno", "--delay", "1000000h"], "up to a year"),
+        (&["--cc", "reno", "--delay", "1000000h"], "too long"),
+        (&["--cc", "reno", "--rate", "10"], "`10` is not understood"),
+        (&["--cc", "reno", "--queue", "0"], "expected a queue"),
+        (&["--cc", "reno", "--size", "-5MB"], "is negative"),
+        (
+            &["--cc", "reno", "--duration", "0s"],
+            "duration: out of range",
+        ),
         (
             &["--cc", "reno", "--step", "60s=1mbit"],
             "expected a time before 60s",
@@ -448,6 +455,31 @@ fn a_flow_that_ends_early_is_told_beside_the_figures() {
 }
 
 #[test]
+fn a_flow_that_receives_nothing_is_told_beside_the_figures() {
+    let output = petra_lab(&["--cc", "reno", "--loss", "100%", "--duration", "2s"]);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    assert!(
+        table.contains("flows that received nothing: 1\n  reno with seed 1"),
+        "{table}"
+    );
+}
+
+#[test]
+fn the_help_names_the_controllers_and_their_options() {
+    let help = |word| String::from_utf8(petra_lab(&[word]).stdout).unwrap();
+    for word in ["-h", "--help"] {
+        let help = help(word);
+        for name in petra::registry::names().chain(["reno", "cubic", "bbr2", "oracle"]) {
+            assert!(help.contains(name), "{word}: {name}");
+        }
+    }
+    let help = help("--help");
+    assert!(help.contains("    faster_start "), "{help}");
+    assert!(help.contains("docs/options.md"), "{help}");
+}
+
+#[test]
 fn the_command_is_a_plan_with_its_table_its_results_and_its_series() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
@@ -481,6 +513,16 @@ fn the_command_is_a_plan_with_its_table_its_results_and_its_series() {
         let series = fs::read_to_string(out.join(format!("series/{}.csv", row.key)));
         assert_eq!(series.unwrap().lines().count(), 101);
     }
+    // The link is shown before the runs, and what of it nobody asked for.
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.starts_with("4 runs by sim, each alone for 2s; down: rate 10mbit"),
+        "{said}"
+    );
+    assert!(
+        said.contains("\nby default: rate 10mbit, delay 45ms, loss 0.5%\n"),
+        "{said}"
+    );
     // Made once, and shown again.
     let again = petra_lab(&kept);
     assert_eq!(String::from_utf8(again.stdout).unwrap(), table);

@@ -16,7 +16,7 @@ use super::run_set::{Overrides, RunSet};
 use super::show;
 use super::work::Executor;
 use crate::netem::Means;
-use crate::results::Results;
+use crate::results::{Results, Row};
 use crate::units::parse_at_least_one;
 
 /// How runs are made and shown, whatever command they are of.
@@ -117,11 +117,19 @@ pub(super) fn finish(results: &[Results], folder: Option<&Path>) -> Result<()> {
         }
         for row in failures.iter().take(TOLD) {
             let failure = row.failure.as_deref().unwrap_or_default();
-            writeln!(
-                out,
-                "  {} with seed {}: {failure}",
-                row.controller, row.seed
-            )?;
+            writeln!(out, "  {}: {failure}", who(row))?;
+        }
+        let dead: Vec<String> = results
+            .rows
+            .iter()
+            .filter(|row| is_dead(row))
+            .map(who)
+            .collect();
+        if !dead.is_empty() {
+            writeln!(out, "\nflows that received nothing: {}", dead.len())?;
+        }
+        for who in dead.iter().take(TOLD) {
+            writeln!(out, "  {who}: does the link lose everything?")?;
         }
         match folder {
             Some(folder) => {
@@ -141,6 +149,16 @@ pub(super) fn finish(results: &[Results], folder: Option<&Path>) -> Result<()> {
         )?;
     }
     judged(results)
+}
+
+/// A flow by its controller and its seed.
+fn who(row: &Row) -> String {
+    format!("{} with seed {}", row.controller, row.seed)
+}
+
+/// Did the flow receive nothing, and nobody say why?
+fn is_dead(row: &Row) -> bool {
+    row.failure.is_none() && row.metric("received_mb") == Some(0.0)
 }
 
 /// Whether all expectations hold.

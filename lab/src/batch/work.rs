@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{ensure, Context, Result};
@@ -11,6 +13,7 @@ use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use rayon::prelude::*;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::iterator::Signals;
 
 use super::artifacts::Artifacts;
 use super::journal::Journal;
@@ -110,14 +113,22 @@ impl Executor {
     }
 }
 
-/// A flag that the first Ctrl-C sets, or another signal to end; the second ends the
-/// program at once.
+/// A flag that the first Ctrl-C sets, or another signal to end, which is said to have
+/// come; the second ends the program at once.
 pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
+    const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in ENDING {
         flag::register_conditional_shutdown(signal, 130, stop.clone())?;
         flag::register(signal, stop.clone())?;
     }
+    let mut signals = Signals::new(ENDING)?;
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            // On a line of its own, behind the ^C of a terminal.
+            eprintln!("\nfinishing the present runs; a second Ctrl-C ends them at once");
+        }
+    });
     Ok(stop)
 }
 
@@ -139,14 +150,20 @@ pub(crate) struct Progress {
     /// The plural of one of them.
     things: &'static str,
     /// When there was a line.
-    said: Mutex<Instant>,
+    said: Arc<Mutex<Instant>>,
+    /// Ends the thread that breaks the silence.
+    _alive: Sender<()>,
 }
 
-/// The longest time without a line, where anything is done meanwhile.
+/// The longest time without a line.
 const SILENCE: Duration = Duration::from_secs(30);
 
 impl Progress {
     pub(crate) fn new(length: usize, things: &'static str) -> Self {
+        Self::with_silence(length, things, SILENCE)
+    }
+
+    fn with_silence(length: usize, things: &'static str, silence: Duration) -> Self {
         let template =
             format!("{{bar:30}} {{pos}} of {{len}} {things} in {{elapsed}}, {{left}} left");
         let style = ProgressStyle::with_template(&template)
@@ -158,11 +175,25 @@ impl Progress {
             });
         let bar = ProgressBar::new(length as u64).with_style(style);
         bar.enable_steady_tick(Duration::from_millis(500));
+        let said = Arc::new(Mutex::new(Instant::now()));
+        let (alive, ended) = channel();
+        let (own, last) = (bar.clone(), Arc::clone(&said));
+        thread::spawn(move || {
+            // A single run may take minutes.
+            while ended.recv_timeout(silence) == Err(RecvTimeoutError::Timeout) {
+                let mut said = last.lock().unwrap_or_else(PoisonError::into_inner);
+                if own.is_hidden() && said.elapsed() >= silence {
+                    *said = Instant::now();
+                    say_line(&own, things);
+                }
+            }
+        });
         Progress {
             bar,
             length: length as u64,
             things,
-            said: Mutex::new(Instant::now()),
+            said,
+            _alive: alive,
         }
     }
 
@@ -173,14 +204,12 @@ impl Progress {
 
     pub(crate) fn done(&self) {
         self.bar.inc(1);
-        let (done, length) = (self.bar.position(), self.length);
-        let tenths = |done: u64| done * 10 / length.max(1);
+        let tenths = |done: u64| done * 10 / self.length.max(1);
+        let done = self.bar.position();
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let due = tenths(done) > tenths(done - 1) || said.elapsed() >= SILENCE;
-        if self.bar.is_hidden() && due {
+        if self.bar.is_hidden() && tenths(done) > tenths(done - 1) {
             *said = Instant::now();
-            let left = left(self.bar.elapsed(), done, length);
-            eprintln!("{done} of {length} {}, {left} left", self.things);
+            say_line(&self.bar, self.things);
         }
     }
 
@@ -189,12 +218,23 @@ impl Progress {
     }
 }
 
+/// A line of progress where there is no terminal for a bar.
+fn say_line(bar: &ProgressBar, things: &str) {
+    let (done, length, elapsed) = (bar.position(), bar.length().unwrap_or(0), bar.elapsed());
+    let since = humantime::format_duration(Duration::from_secs(elapsed.as_secs()));
+    let left = left(elapsed, done, length);
+    eprintln!("{done} of {length} {things} in {since}, {left} left");
+}
+
 /// Estimates the remaining time from that of the finished runs. Runs are in the order of their
 /// keys, so that the rest resembles them.
-fn left(elapsed: Duration, done: u64, length: u64) -> humantime::FormattedDuration {
-    let each = elapsed.as_secs_f64() / done.max(1) as f64;
+fn left(elapsed: Duration, done: u64, length: u64) -> String {
+    if done == 0 {
+        return "unknown time".to_owned();
+    }
+    let each = elapsed.as_secs_f64() / done as f64;
     let seconds = (each * length.saturating_sub(done) as f64).ceil();
-    humantime::format_duration(Duration::from_secs(seconds as u64))
+    humantime::format_duration(Duration::from_secs(seconds as u64)).to_string()
 }
 
 impl Drop for Progress {

@@ -23,12 +23,20 @@ const UP: &str = "up";
 #[derive(Clone, Debug)]
 pub struct LinkOptions {
     table: Map<String, Value>,
+    /// The keys that have their default.
+    silent: Vec<&'static str>,
 }
 
 impl LinkOptions {
     /// The link as a plan's `[link]`.
     pub fn table(&self) -> &Map<String, Value> {
         &self.table
+    }
+
+    /// The settings that nobody asked for, such as `loss 0.5%`.
+    pub(crate) fn defaults(&self) -> impl Iterator<Item = String> + '_ {
+        let keys = DEFAULTS.iter().filter(|(key, _)| self.silent.contains(key));
+        keys.map(|(key, text)| format!("{key} {text}"))
     }
 
     /// The link that was asked for.
@@ -150,7 +158,12 @@ impl FromArgMatches for LinkOptions {
         if !back.is_empty() {
             table.insert(UP.to_owned(), back.into());
         }
-        Ok(LinkOptions { table })
+        let silent = DEFAULTS.iter().map(|(key, _)| *key);
+        let silent = silent.filter(|key| !said(key) && table.contains_key(*key));
+        Ok(LinkOptions {
+            silent: silent.collect(),
+            table,
+        })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::units;
+use crate::units::{Room, Text};
 
 /// The size of a queue. What is left of the packet in transmission counts; an
 /// idle bottleneck takes any packet.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Queue {
     /// In bytes of IP packets.
     Bytes(u64),
@@ -59,16 +58,14 @@ fn bdp(rate: u64, round_trip: Duration) -> f64 {
     rate as f64 / 8.0 * round_trip.as_secs_f64()
 }
 
-impl TryFrom<String> for Queue {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        units::parse_queue(&text)
+impl Serialize for Queue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Text::<Room>::serialize(self, serializer)
     }
 }
 
-impl From<Queue> for String {
-    fn from(queue: Queue) -> String {
-        units::format_queue(queue)
+impl<'de> Deserialize<'de> for Queue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Text::<Room>::deserialize(deserializer)
     }
 }

@@ -14,22 +14,23 @@ use crate::batch::{Manner, RunSet};
 use crate::link::LinkOptions;
 use crate::plan::Plan;
 use crate::scenario::Flow;
+use crate::shell;
 use crate::units::{parse_duration, parse_size};
 
 /// An experiment of the command line: controllers on one link.
 #[derive(Args, Clone, Debug)]
+#[command(after_long_help = controllers())]
 pub struct Quick {
-    /// The server's congestion controller, options included, and with --share when it
-    /// starts: `cubic`, `petra:alpha=0.8`, `reno@5s`. May be repeated.
-    #[arg(long, required = true, value_name = "NAME[:OPTIONS][@START]")]
+    /// The server's congestion controller.
+    #[arg(long, required = true, value_name = "NAME[:OPTIONS][@START]", help = cc_help())]
     pub(super) cc: Vec<Flow>,
     #[command(flatten)]
     pub(super) link: LinkOptions,
     /// From the beginning of a run to its end [default: 60s, and 20s of netem].
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
     pub(super) duration: Option<Duration>,
     /// Bytes that each flow downloads [default: without end].
-    #[arg(long, value_parser = parse_size)]
+    #[arg(long, allow_hyphen_values = true, value_parser = parse_size)]
     pub(super) size: Option<u64>,
     /// The servers' `max_datagram_size` in bytes.
     #[arg(long, default_value_t = 1350, value_name = "BYTES")]
@@ -62,7 +63,7 @@ pub struct Quick {
     #[arg(long)]
     pub(super) hold: bool,
     /// Time between two samples of the series and of the means over time.
-    #[arg(long, default_value = "20ms", value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, default_value = "20ms", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
     pub(super) sample: Duration,
     /// The metrics to show, by their names in a plan [default: the usual ones].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
@@ -96,32 +97,60 @@ impl Quick {
         if self.plan {
             return Ok(io::stdout().write_all(text.as_bytes())?);
         }
+        eprintln!("{}", self.begins(&plan));
         let run_set = RunSet::typed(plan, typed(env::args().skip(1)))?;
         self.manner.perform(&run_set, self.out.as_deref())
     }
+
+    /// The announcement of the runs: the link, and which parts of it nobody asked for.
+    fn begins(&self, plan: &Plan) -> String {
+        let runs = match plan.len() {
+            1 => "1 run".to_owned(),
+            several => format!("{several} runs"),
+        };
+        let mut text = format!("{runs} by {}, {}", plan.backend, plan.title);
+        let defaults: Vec<String> = self.link.defaults().collect();
+        if !defaults.is_empty() {
+            text += &format!("\nby default: {}", defaults.join(", "));
+        }
+        text
+    }
+}
+
+/// The help of `--cc`.
+fn cc_help() -> String {
+    let own: Vec<&str> = petra::registry::names().collect();
+    format!(
+        "The server's congestion controller: {}, quiche's reno, cubic or bbr2, or oracle. With \
+         options: `petra:alpha=0.8,undo=off`; with --share also with its start: `reno@5s`. May be \
+         repeated",
+        own.join(", ")
+    )
+}
+
+/// The end of the long help: the options of the controllers.
+fn controllers() -> String {
+    format!(
+        "Controllers and their options, as in --cc petra:alpha=0.8,undo=off:\n\n{}\
+         oracle: a sender that knows the true state of its path, alone on it\n    \
+         queue                  the queue that it allows itself (a duration; default 10ms)\n\
+         reno, cubic, bbr2: quiche's own, without options\n\n\
+         docs/options.md explains the options, docs/controllers.md the controllers.\n",
+        petra::registry::describe()
+    )
 }
 
 /// The command with these arguments, but for where its results go.
-pub(super) fn typed(arguments: impl Iterator<Item = String>) -> String {
-    let mut words = vec!["petra-lab".to_owned()];
-    let mut arguments = arguments;
+pub(super) fn typed(mut arguments: impl Iterator<Item = String>) -> String {
+    let mut words = Vec::new();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--out" | "-o" => drop(arguments.next()),
             word if word.starts_with("--out=") || word.starts_with("-o") => (),
-            word => words.push(quoted(word)),
+            _ => words.push(argument),
         }
     }
-    words.join(" ")
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:@/+%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
+    shell::command(words)
 }
 
 #[cfg(test)]

@@ -116,6 +116,16 @@ impl<F: Form> Text<F> {
     }
 }
 
+impl<F: Form> Text<F> {
+    /// A number without a unit, which is refused in the same words as a text.
+    fn number<E: de::Error>(self, number: f64, text: &str) -> Result<F::Value, E> {
+        match F::number(number) {
+            Some(value) => Ok(value),
+            None => F::parse(text).map_err(E::custom),
+        }
+    }
+}
+
 impl<F: Form> Visitor<'_> for Text<F> {
     type Value = F::Value;
 
@@ -128,17 +138,15 @@ impl<F: Form> Visitor<'_> for Text<F> {
     }
 
     fn visit_f64<E: de::Error>(self, number: f64) -> Result<F::Value, E> {
-        F::number(number).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
+        self.number(number, &number.to_string())
     }
 
     fn visit_i64<E: de::Error>(self, number: i64) -> Result<F::Value, E> {
-        F::number(number as f64)
-            .ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
+        self.number(number as f64, &number.to_string())
     }
 
     fn visit_u64<E: de::Error>(self, number: u64) -> Result<F::Value, E> {
-        F::number(number as f64)
-            .ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
+        self.number(number as f64, &number.to_string())
     }
 }
 
