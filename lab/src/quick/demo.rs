@@ -49,3 +49,45 @@ impl Demo {
         self.manner.perform(&run_set, Some(&self.out))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use clap::Args;
+
+    use super::*;
+
+    const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/demo");
+
+    #[test]
+    fn the_script_has_every_option_of_the_command() {
+        let help = Command::new(SCRIPT).arg("--help").output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        let command = Demo::augment_args(clap::Command::new("demo"));
+        // The backend is what the script's --netem is for.
+        let options = command.get_arguments().filter_map(|it| it.get_long());
+        for name in options.filter(|name| *name != "backend") {
+            assert!(help.contains(&format!("--{name}")), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_script_refuses_wrong_options_before_it_builds() {
+        for (words, says) in [
+            ("--what", "option: unknown (got --what)"),
+            ("--seeds", "--seeds: missing value"),
+            ("--seeds=0", "--seeds: out of range (got 0)"),
+            ("--jobs many", "--jobs: out of range (got many)"),
+            ("--sandbox none", "--sandbox: unknown (got none)"),
+            ("--out=", "--out: empty"),
+        ] {
+            let output = Command::new(SCRIPT).args(words.split(' ')).output();
+            let output = output.unwrap();
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{words}");
+            assert!(error.contains(says), "{words}: {error}");
+            assert!(output.stdout.is_empty(), "{words}");
+        }
+    }
+}
