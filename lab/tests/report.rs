@@ -236,7 +236,7 @@ fn a_report_is_one_file_with_everything_in_its_order() {
         "reno in 1.",
         "rows in which it is best",
         "3 of 4",
-        "petra-lab run plans/table-4.2.toml --seeds 3",
+        "petra-lab run plans/table-4.2.toml --seeds 3 -o results",
         "Expected",
         "holds",
         "does not hold",
@@ -339,7 +339,8 @@ fn every_plot_is_in_the_page_and_beside_it_with_its_command() {
         .collect();
     assert_eq!(files.len(), 2 * pictures.len());
     assert_eq!(page.matches("<svg").count(), pictures.len());
-    let command = "petra-lab run plans/table-4.2.toml --seeds 3 && petra-lab report";
+    let command =
+        "petra-lab run plans/table-4.2.toml --seeds 3 -o results && petra-lab report results";
     assert_eq!(
         page.matches(&command.replace("&", "&amp;")).count(),
         pictures.len()
@@ -365,6 +366,50 @@ fn every_plot_is_in_the_page_and_beside_it_with_its_command() {
             .iter()
             .any(|it| it.get_text().unwrap().ends_with(command)));
     }
+}
+
+#[test]
+fn every_command_and_link_of_a_report_works_when_it_is_pasted() {
+    let place = Place::new(&[]);
+    place.ok("sim --cc reno --cc cubic --duration 1s --series --qlog -o out");
+    let report = place.ok("report out");
+    assert!(report.contains("report: out/report.html"), "{report}");
+    place.ok("frontier out --against queue_mean_ms -o figures");
+    let program = Path::new(env!("CARGO_BIN_EXE_petra-lab"));
+    let path = format!("{}:{}", program.parent().unwrap().display(), env!("PATH"));
+    let page = place.read("out/report.html");
+    for folder in ["out/report.plots", "figures"] {
+        let mut files = place
+            .path(folder)
+            .read_dir()
+            .unwrap()
+            .map(|it| it.unwrap().path());
+        let svg = files.find(|it| it.extension().is_some_and(|kind| kind == "svg"));
+        let text = fs::read_to_string(svg.unwrap()).unwrap();
+        let (_, command) = text.split_once("Made by: ").unwrap();
+        let command = command.split_once("</desc>").unwrap().0;
+        let command = command.replace("&amp;", "&");
+        assert!(
+            command.starts_with("petra-lab sim --cc reno --cc cubic"),
+            "{command}"
+        );
+        assert!(command.contains(" -o out && petra-lab "), "{command}");
+        let mut shell = Command::new("sh");
+        let shell = shell.arg("-c").arg(&command).env("PATH", &path);
+        let output = shell.current_dir(&place.folder).output().unwrap();
+        assert!(output.status.success(), "{command}: {output:?}");
+    }
+    let links = page.split("href=\"").skip(1);
+    let links: Vec<&str> = links.map(|it| it.split_once('"').unwrap().0).collect();
+    let local = links
+        .iter()
+        .filter(|it| !it.contains("://") && !it.starts_with('#'));
+    for link in local {
+        assert!(place.path("out").join(link).exists(), "{link}");
+    }
+    let copies = links.iter().filter(|it| it.ends_with(".qvis.sqlog"));
+    // Of both ends of two runs.
+    assert_eq!(copies.count(), 4);
 }
 
 #[test]

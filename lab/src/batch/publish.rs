@@ -1,7 +1,6 @@
 //! Makes results of finished runs.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -10,6 +9,7 @@ use super::run_set::{Overrides, Planned, RunSet};
 use crate::backend::{FlowOutcome, Outcome};
 use crate::plan::{Plan, Point};
 use crate::results::{write_csv, write_parquet, write_whole, Manifest, Results, Row, METRICS};
+use crate::shell;
 
 /// Writes the results of each plan into `folder` and returns them.
 ///
@@ -129,24 +129,13 @@ fn write(results: &Results, folder: &Path) -> Result<()> {
     })
 }
 
-/// A file by its place from here, or by its name: a report is read on other
-/// machines, which have other folders.
-fn near(file: &Path) -> &Path {
-    if file.is_relative() {
-        return file;
-    }
-    let here = env::current_dir().unwrap_or_default();
-    let name = file.file_name().map_or(file, Path::new);
-    file.strip_prefix(here).unwrap_or(name)
-}
-
 /// The command that makes a plan's results again.
 fn command(planned: &Planned, overrides: Overrides) -> String {
     if let Some(command) = &planned.typed {
         return command.clone();
     }
     let Plan { backend, seeds, .. } = &planned.plan;
-    let mut words = vec![format!("petra-lab run {}", near(&planned.file).display())];
+    let mut words = vec![format!("petra-lab run {}", shell::path(&planned.file))];
     if overrides.backend.is_some() {
         words.push(format!("--backend {backend}"));
     }

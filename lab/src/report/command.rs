@@ -1,5 +1,6 @@
 //! `petra-lab report`.
 
+use std::env;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use super::section::{Names, Section};
 use crate::plot::palette::Palette;
 use crate::plot::{png, svg_file, Figure};
 use crate::results::{write_whole, ResultSet};
+use crate::shell;
 
 /// Make one HTML file of results: tables, plots and how expectations came out.
 ///
@@ -66,9 +68,8 @@ impl Report {
         };
         let controllers = set.plans.iter().flat_map(|it| &it.manifest.controllers);
         let palette = Palette::new(controllers);
-        let series = folder.join("series");
         let names = Names::default();
-        let section = |results| Section::new(results, &palette, &names, &series);
+        let section = |results| Section::new(results, &palette, &names, folder);
         let sections = set.plans.iter().map(section);
         let sections: Vec<Section> = sections.collect::<Result<_>>()?;
         let figures: Vec<&Figure> = sections.iter().flat_map(Section::figures).collect();
@@ -77,6 +78,7 @@ impl Report {
             palette,
             plots: link(&out, &plots),
             results: link(&out, folder),
+            command: shell::command(env::args().skip(1)),
             alone: sections.len() == 1,
         };
         let page = page(&sections, &frame);

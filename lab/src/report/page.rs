@@ -18,6 +18,8 @@ pub(super) struct Frame {
     pub(super) plots: String,
     /// The folder of the results, as the page links to it.
     pub(super) results: String,
+    /// The command that makes the page.
+    pub(super) command: String,
     /// True for a single plan, whose title becomes the page's.
     pub(super) alone: bool,
 }
@@ -32,7 +34,7 @@ pub(super) fn page(sections: &[Section], frame: &Frame) -> String {
         header {
             h1 { (title) }
             p.muted {
-                "PETRA and its rivals in the laboratory: " code { "petra-lab report" } ". "
+                "PETRA and its rivals in the laboratory: " code { (frame.command) } ". "
                 "Numbers are means over seeds with their 95 % intervals (Student's t); bold is the best of a row and \
                  whatever cannot be told from it; of one seed nothing is bold. A dash is where nothing was measured, such as the completion of a download that \
                  did not end. A column is a congestion controller: " code { "reno" } ", " code { "cubic" } " and " code { "bbr2" }
@@ -111,7 +113,7 @@ impl Frame {
                 @if !self.alone { h2 { (manifest.title) } }
                 (verdict(section, &self.palette))
                 @for paragraph in manifest.description.split("\n\n") { p { (words::prose(paragraph)) } }
-                pre { (manifest.command) }
+                pre { (section.made) }
                 p.note {
                     (seeds)
                     @if manifest.seeds.len() > 1 && !section.spreads() { ", each of which gave these figures" }
@@ -192,9 +194,9 @@ impl Frame {
     }
 
     fn traces(&self, section: &Section) -> Markup {
-        let folder = match self.results.as_str() {
-            "" => "qlog".to_owned(),
-            results => format!("{results}/qlog"),
+        let base = match self.results.as_str() {
+            "" => String::new(),
+            results => format!("{results}/"),
         };
         html! {
             @if !section.traces.is_empty() {
@@ -206,7 +208,18 @@ impl Frame {
                 }
                 details open[section.traces.len() <= 12] {
                     summary { (words::count(section.traces.len(), "run")) }
-                    ul { @for (run, key) in &section.traces { li { a href={ (folder) "/" (key) "/" } { (run) } } } }
+                    ul {
+                        @for traces in &section.traces {
+                            @let folder = format!("{base}{}/", traces.folder);
+                            li {
+                                a href=(folder) { (traces.run) }
+                                @for (number, name) in traces.copies.iter().enumerate() {
+                                    (if number == 0 { ": " } else { ", " })
+                                    a href={ (folder) (name) } download { (name) }
+                                }
+                            }
+                        }
+                    }
                 }
             }
         }

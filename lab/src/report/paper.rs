@@ -1,7 +1,8 @@
 //! `petra-lab frontier`.
 
+use std::env;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Context, Result};
 use clap::Args;
@@ -12,6 +13,7 @@ use super::section::{Draft, Names};
 use crate::plot::palette::Palette;
 use crate::plot::Figure;
 use crate::results::{metric, ResultSet};
+use crate::shell;
 
 /// Draw goodput against queueing delay, as SVG and PNG.
 ///
@@ -49,12 +51,17 @@ impl Frontier {
         let controllers = set.plans.iter().flat_map(|it| &it.manifest.controllers);
         let palette = Palette::new(controllers);
         let names = Names::default();
+        let folder = match self.results.is_dir() {
+            true => self.results.as_path(),
+            false => self.results.parent().unwrap_or(Path::new("")),
+        };
+        let own = shell::command(env::args().skip(1));
         let figures = set.plans.iter().flat_map(|results| {
             let draft = Draft {
                 manifest: &results.manifest,
                 palette: &palette,
                 names: &names,
-                command: format!("{} && petra-lab frontier", results.manifest.command),
+                command: format!("{} && {own}", results.manifest.made_in(folder)),
             };
             frontier::of(&draft, results, &self.metric, &self.against)
         });

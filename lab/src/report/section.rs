@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::fs;
 use std::iter;
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use super::{bars, distribution, frontier, printed, run_groups, words};
 use crate::plot::palette::Palette;
 use crate::plot::{Chart, Figure};
 use crate::results::{labels, Manifest, Results, Row, Table};
+use crate::shell;
 
 /// The most settings that are columns of tables.
 const MOST_COLUMNS: usize = 4;
@@ -21,6 +23,8 @@ const LONGEST: usize = 16;
 /// A plan's part of the report.
 pub(super) struct Section {
     pub(super) manifest: Manifest,
+    /// The command that makes the results again where they are.
+    pub(super) made: String,
     pub(super) metrics: Vec<Shown>,
     /// The names of what else was set, and for each line of a table what it
     /// was set to.
@@ -30,10 +34,20 @@ pub(super) struct Section {
     pub(super) run_groups: run_groups::RunGroups,
     /// Printed values next to measured ones.
     pub(super) comparison: Option<printed::Comparison>,
-    /// The runs whose qlogs are there: what a run is, and its key.
-    pub(super) traces: Vec<(String, String)>,
+    /// The runs whose qlogs are there.
+    pub(super) traces: Vec<Traces>,
     /// Number of flows that ended early.
     pub(super) failures: usize,
+}
+
+/// The qlogs of a run.
+pub(super) struct Traces {
+    /// Description of the run.
+    pub(super) run: String,
+    /// The folder, from that of the results.
+    pub(super) folder: String,
+    /// The copies for qvis in the folder.
+    pub(super) copies: Vec<String>,
 }
 
 /// A metric with its table and its figures.
@@ -101,7 +115,7 @@ impl Draft<'_> {
 }
 
 impl Section {
-    /// Makes the section of a plan whose flows over time are in `series`.
+    /// Makes the section of a plan whose results are in `folder`.
     ///
     /// # Errors
     ///
@@ -110,14 +124,15 @@ impl Section {
         results: &Results,
         palette: &Palette,
         names: &Names,
-        series: &Path,
+        folder: &Path,
     ) -> Result<Self> {
         let Results { manifest, rows } = results;
+        let made = manifest.made_in(folder);
         let draft = Draft {
             manifest,
             palette,
             names,
-            command: format!("{} && petra-lab report", manifest.command),
+            command: format!("{made} && petra-lab report {}", shell::path(folder)),
         };
         let shown = |metric: &String| {
             let table = Table::new(results, metric);
@@ -133,12 +148,13 @@ impl Section {
             settings: settings(results),
             frontiers: frontier::figures(&draft, results),
             distributions: distribution::figures(&draft, results),
-            run_groups: run_groups::RunGroups::new(&draft, results, series)?,
+            run_groups: run_groups::RunGroups::new(&draft, results, &folder.join("series"))?,
             comparison: printed::Comparison::new(&draft, results),
-            traces: traces(results),
+            traces: traces(results, folder),
             failures: rows.iter().filter(|row| row.failure.is_some()).count(),
             metrics,
             manifest: manifest.clone(),
+            made,
         })
     }
 
@@ -172,15 +188,31 @@ impl Section {
 }
 
 /// All runs of a plan that keeps their qlogs.
-fn traces(results: &Results) -> Vec<(String, String)> {
+fn traces(results: &Results, folder: &Path) -> Vec<Traces> {
     let Results { manifest, rows } = results;
     let rows = rows.iter().filter(|row| manifest.qlog && row.flow == 0);
-    let run = |row: &Row| {
+    let traces = |row: &Row| {
         let labels = labels(manifest, row).into_iter().map(|(_, label)| label);
         let words = labels.chain([row.controller.clone(), format!("seed {}", row.seed)]);
-        (words.collect::<Vec<_>>().join(", "), row.key.clone())
+        let place = format!("qlog/{}", row.key);
+        Traces {
+            run: words.collect::<Vec<_>>().join(", "),
+            copies: copies(&folder.join(&place)),
+            folder: place,
+        }
     };
-    rows.map(run).collect()
+    rows.map(traces).collect()
+}
+
+/// The names of the copies for qvis in a folder; none where it cannot be read.
+fn copies(folder: &Path) -> Vec<String> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = files.map(|file| file.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names
+        .filter(|name| name.ends_with(petra_qlog::QVIS_SUFFIX))
+        .collect();
+    names.sort();
+    names
 }
 
 /// Returns the settings of cases, apart from the axes, as a table.

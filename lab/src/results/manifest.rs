@@ -1,10 +1,12 @@
 //! Description of a table's rows.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Frames, KnownDeviation, Printed};
+use crate::shell;
 
 /// A plan's results, but for the rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +26,7 @@ pub struct Manifest {
     pub backend: String,
     /// Versions of the programs.
     pub versions: Versions,
-    /// The command that makes these results again.
+    /// The command that makes these results again, but for their folder.
     pub command: String,
     /// The seeds of each point.
     pub seeds: Vec<u64>,
@@ -58,6 +60,13 @@ pub struct Manifest {
     #[serde(default)]
     #[serde(alias = "exceptions")]
     pub known_deviations: Vec<KnownDeviation>,
+}
+
+impl Manifest {
+    /// The command that makes these results again in `folder`.
+    pub(crate) fn made_in(&self, folder: &Path) -> String {
+        format!("{} -o {}", self.command, shell::path(folder))
+    }
 }
 
 /// A file that a plan was read from.

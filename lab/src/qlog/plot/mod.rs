@@ -14,6 +14,7 @@ pub(super) use curves::Curves;
 use crate::plot::{png, svg, svg_file, Figure};
 use crate::report::document;
 use crate::results::write_whole;
+use crate::shell;
 
 /// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +49,7 @@ impl Format {
 ///
 /// What cannot be drawn or written.
 pub(super) fn write(traces: &[Curves], format: Format, target: &Path) -> Result<()> {
-    let command: Vec<String> = env::args().collect();
-    let figure = figure::figure(traces, command.join(" "));
+    let figure = figure::figure(traces, shell::command(env::args().skip(1)));
     let bytes = match format {
         Format::Html => page(&figure).into_bytes(),
         Format::Svg => svg_file(&figure).into_bytes(),
