@@ -38,7 +38,7 @@ export async function read(path) {
     for (const [line, value] of Object.entries(LINES)) {
       values[line] += value(record.data) ? 1 : 0;
     }
-    told.lost += record.data.cf_lost_packets?.delta ?? 0;
+    told.lost += record.data.cf_lost_packets_delta ?? 0;
   }
   for (const [line, count] of Object.entries(values)) {
     told.points[line] = count && 2 * count + 1;

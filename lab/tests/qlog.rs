@@ -91,6 +91,18 @@ fn traces_become_copies_that_the_check_finds_right() {
     assert_eq!(said.matches("right, for qvis").count(), 2, "{said}");
     let said = says(&["check", "a.sqlog"], folder);
     assert!(said.contains("which qvis does not open"), "{said}");
+    // What a shell makes of `*.sqlog`: copies have no copies.
+    let all = ["qvis", "a.sqlog", "a.qvis.sqlog", "b.sqlog", "b.qvis.sqlog"];
+    let said = says(&all, folder);
+    assert_eq!(said.lines().count(), 2, "{said}");
+    assert_eq!(names(folder).len(), 4);
+
+    let whole = fs::read(folder.join("a.sqlog")).unwrap();
+    fs::write(folder.join("cut.sqlog"), &whole[..whole.len() / 2]).unwrap();
+    let output = petra_lab(&["check", "cut.sqlog"], folder).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("cut.sqlog: cut off in record "), "{said}");
+    assert_eq!(output.status.code(), Some(2));
 
     says(
         &["qvis", "a.sqlog", "-o", "slim.sqlog", "--slim", "100kB"],
@@ -198,9 +210,16 @@ fn what_cannot_be_done_is_said_and_leaves_nothing() {
     records[49] = "\u{1e}{\"time\":1}\n".to_owned();
     fs::write(folder.join("broken.sqlog"), records.concat()).unwrap();
     fs::write(folder.join("text.sqlog"), "no qlog").unwrap();
+    fs::write(folder.join("cut.sqlog"), &broken[..broken.len() / 2]).unwrap();
+    fs::write(folder.join("d.qvis.sqlog"), &broken).unwrap();
     let before = names(folder);
     for (arguments, says) in [
-        (&["qvis", "broken.sqlog"][..], "record 50"),
+        (
+            &["check", "cut.sqlog", "a.sqlog"][..],
+            "without their end (got 1 of 2)",
+        ),
+        (&["qvis", "d.qvis.sqlog"], "a copy for qvis already"),
+        (&["qvis", "broken.sqlog"], "record 50"),
         (&["qvis", "broken.sqlog", "--slim", "1MB"], "record 50"),
         (&["check", "broken.sqlog"], "record 50"),
         (&["stats", "broken.sqlog"], "record 50"),

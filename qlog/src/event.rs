@@ -350,16 +350,31 @@ impl<'a> Fields<'a> {
         self.get("congestion_window").or_else(|| self.get("cwnd"))
     }
 
-    /// Packets declared lost since the last such event, from quiche's own field; `None` without the
-    /// field.
+    /// Packets declared lost since the last such event, from quiche's own field, or from the flat one
+    /// of a copy for qvis; `None` without either.
     pub fn newly_lost(&self) -> Option<u64> {
-        #[derive(Deserialize)]
-        struct Change {
-            delta: u64,
-        }
-        let change: Change = serde_json::from_str(self.get("cf_lost_packets")?).ok()?;
-        Some(change.delta)
+        self.lost_packets().map(|change| change.delta)
     }
+
+    /// The same with the total of the connection.
+    pub(crate) fn lost_packets(&self) -> Option<Change> {
+        let number = |name| serde_json::from_str(self.get(name)?).ok();
+        match self.get("cf_lost_packets") {
+            Some(change) => serde_json::from_str(change).ok(),
+            None => Some(Change {
+                delta: number("cf_lost_packets_delta")?,
+                total: number("cf_lost_packets_total").unwrap_or_default(),
+            }),
+        }
+    }
+}
+
+/// A counter of quiche's with its increase.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct Change {
+    #[serde(default)]
+    pub(crate) total: u64,
+    pub(crate) delta: u64,
 }
 
 /// The object again.

@@ -10,6 +10,9 @@ pub(crate) const QVIS_VERSIONS: [&str; 4] = ["draft-02", "draft-02-RC1", "qlog-0
 /// The schema of quiche's traces.
 const SEQUENTIAL: &str = "urn:ietf:params:qlog:file:sequential";
 
+/// The names of JSON text sequences: quiche's and qvis's, and the media type of later drafts.
+const FORMATS: [&str; 2] = ["JSON-SEQ", "application/qlog+json-seq"];
+
 /// The field of a header that says where the events of lost packets are from.
 pub(crate) const LOSSES: &str = "petra_packet_lost";
 
@@ -41,11 +44,11 @@ impl Header {
             }
         }
         let format = word("serialization_format").or(word("qlog_format"));
-        if format != Some("JSON-SEQ") {
+        if !format.is_some_and(|format| FORMATS.contains(&format)) {
             return Err(unknown(
                 "serialization_format",
                 format.unwrap_or_default(),
-                "JSON-SEQ",
+                &FORMATS.join("` or `"),
             ));
         }
         if !header.fields.get("trace").is_some_and(Value::is_object) {
@@ -64,6 +67,13 @@ impl Header {
         let own = self.fields.get("title");
         let title = own.or_else(|| self.fields["trace"].get("title"));
         title.and_then(Value::as_str)
+    }
+
+    /// Words about the connection, such as its controller.
+    pub fn description(&self) -> Option<&str> {
+        let own = self.fields.get("description");
+        let description = own.or_else(|| self.fields["trace"].get("description"));
+        description.and_then(Value::as_str)
     }
 
     /// `server` or `client`, whose trace it is.

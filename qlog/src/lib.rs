@@ -25,6 +25,7 @@ mod records;
 pub mod stats;
 
 pub use error::Error;
+pub(crate) use event::Change;
 pub use event::{
     AckRange, End, Event, Fields, Frame, Kind, Packet, PacketHeader, RawInfo, Space, Trace,
 };

@@ -12,6 +12,9 @@ use crate::{End, Error, Event, Fields, Kind, Packet, Trace};
 /// oldest streams, are forgotten first.
 const MOST_STREAMS: usize = 1 << 14;
 
+/// Packets with stream data from which on they have a rate: a request of two is none.
+const MIN_RATED_PACKETS: u64 = 10;
+
 /// Statistics of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stats {
@@ -61,7 +64,7 @@ pub struct Traffic {
     /// Bytes of streams, each counted once.
     pub stream_bytes: u64,
     /// These from the first packet that has some to the last, in bits per
-    /// second.
+    /// second; `None` of fewer than ten packets.
     pub goodput_bps: Option<f64>,
 }
 
@@ -164,6 +167,8 @@ struct Streams {
     /// Highest offset of each stream.
     ends: BTreeMap<u64, Reach>,
     bytes: u64,
+    /// Number of packets with stream data.
+    packets: u64,
     first: Option<f64>,
     last: f64,
 }
@@ -281,6 +286,8 @@ impl Reading {
 
 impl Streams {
     fn packet(&mut self, packet: &Packet, time: f64) {
+        let frames = || packet.frames.iter().flatten();
+        self.packets += u64::from(frames().any(|frame| frame.frame_type == "stream"));
         for frame in packet.frames.iter().flatten() {
             let ("stream", Some(stream), Some(length)) =
                 (frame.frame_type, frame.stream_id, frame.data_length())
@@ -312,6 +319,9 @@ impl Streams {
     }
 
     fn rate(&self) -> Option<f64> {
+        if self.packets < MIN_RATED_PACKETS {
+            return None;
+        }
         let seconds = (self.last - self.first?) / 1e3;
         (seconds > 0.0).then(|| self.bytes as f64 * 8.0 / seconds)
     }

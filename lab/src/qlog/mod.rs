@@ -95,15 +95,24 @@ impl Qlog {
     pub fn execute(&self) -> Result<()> {
         match &self.command {
             Command::Qvis(qvis) => qvis.execute(),
-            Command::Check { traces } => traces.each(|path, input| {
-                let checked = petra_qlog::check::check(input)?;
-                report::warn_of_end(path, checked.end);
-                say(format_args!(
-                    "{}: {}",
-                    path.display(),
-                    report::Checked(&checked)
-                ))
-            }),
+            Command::Check { traces } => {
+                let mut cut = 0;
+                traces.each(|path, input| {
+                    let checked = petra_qlog::check::check(input)?;
+                    cut += usize::from(!checked.end.is_whole());
+                    say(format_args!(
+                        "{}: {}",
+                        path.display(),
+                        report::Checked(&checked)
+                    ))
+                })?;
+                let all = traces.paths.len();
+                ensure!(
+                    cut == 0,
+                    "traces: without their end (got {cut} of {all}); expected whole ones"
+                );
+                Ok(())
+            }
             Command::Stats { traces, json } => traces.each(|path, input| {
                 let stats = Stats::read(input)?;
                 report::warn_of_end(path, stats.end);
@@ -155,9 +164,10 @@ impl Qvis {
                 );
             }
         }
-        let targets = self.targets()?;
+        let traces = self.raw()?;
+        let targets = self.targets(&traces)?;
         let mut targets = targets.iter();
-        self.traces.each(|path, input| {
+        traces.each(|path, input| {
             let target = targets.next().context("each trace has its copy")?;
             let (summary, width_ms) = self.rewrite(input, target)?;
             report::warn_of_end(path, summary.end);
@@ -185,10 +195,30 @@ impl Qvis {
         Ok((summary, width_ms))
     }
 
+    /// The traces, without those that are copies already where each gets a copy of its own.
+    fn raw(&self) -> Result<Traces> {
+        let is_named = self.out.as_ref().is_some_and(|out| !out.is_dir());
+        let (copies, raw): (Vec<_>, Vec<_>) = self.traces.paths.iter().cloned().partition(|path| {
+            let name = path.to_string_lossy();
+            let mut packings = ["", ".gz", ".zst"].iter();
+            let ends = |packing| name.ends_with(&format!("{QVIS_SUFFIX}{packing}"));
+            !is_named && packings.any(ends)
+        });
+        ensure!(
+            !raw.is_empty(),
+            "{}: a copy for qvis already; expected a raw trace, or -o FILE for a slim copy of it",
+            copies[0].display()
+        );
+        for copy in &copies {
+            eprintln!("{}: left out, a copy for qvis already", copy.display());
+        }
+        Ok(Traces { paths: raw })
+    }
+
     /// The copy of each trace: no two the same.
-    fn targets(&self) -> Result<Vec<PathBuf>> {
+    fn targets(&self, traces: &Traces) -> Result<Vec<PathBuf>> {
         let mut targets: Vec<PathBuf> = Vec::new();
-        for path in &self.traces.paths {
+        for path in &traces.paths {
             let target = self.target(path)?;
             ensure!(
                 target != *path,

@@ -61,9 +61,17 @@ impl fmt::Display for Checked<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let report = self.0;
         let kind = match report.for_qvis {
-            true => "right, for qvis",
-            false => "right, a raw trace, which qvis does not open",
+            true => "for qvis",
+            false => "a raw trace, which qvis does not open",
         };
+        match report.end {
+            End {
+                truncated: Some(record),
+                ..
+            } => write!(f, "cut off in record {record}, right before it, ")?,
+            End { cut: true, .. } => write!(f, "cut off in its compression, right before it, ")?,
+            _ => write!(f, "right, ")?,
+        }
         write!(
             f,
             "{kind}: {} events, {} packets sent, ",

@@ -41,7 +41,7 @@ impl<W: Write + Seek> Copy<W> {
     pub(super) fn with(output: W, header: &Header, slim: Option<Slim>) -> Result<Self, Error> {
         let mut copy = Copy {
             output: BufWriter::with_capacity(1 << 16, output),
-            rewriter: Rewriter::new(slim),
+            rewriter: Rewriter::new(slim, !header.is_for_qvis()),
             text: Vec::new(),
             written: 0,
             verdict: 0,

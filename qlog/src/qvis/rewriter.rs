@@ -10,7 +10,7 @@ use super::names::Name;
 use super::slim::Slim;
 use super::{NO_VALUE, RTT_FIELDS};
 use crate::losses::{Losses, Lost};
-use crate::{Error, Event, Fields, Kind, Packet, Space};
+use crate::{Change, Error, Event, Fields, Kind, Packet, Space};
 
 /// Turns events into what qvis reads.
 pub(super) struct Rewriter {
@@ -24,10 +24,12 @@ pub(super) struct Rewriter {
     /// Packets of both directions that were read.
     packets: u64,
     slim: Option<Slim>,
+    /// The trace is as quiche writes it.
+    is_raw: bool,
 }
 
 impl Rewriter {
-    pub(super) fn new(slim: Option<Slim>) -> Self {
+    pub(super) fn new(slim: Option<Slim>, is_raw: bool) -> Self {
         Rewriter {
             losses: Losses::default(),
             lost: Vec::new(),
@@ -37,6 +39,7 @@ impl Rewriter {
             sampled: false,
             packets: 0,
             slim,
+            is_raw,
         }
     }
 
@@ -97,7 +100,12 @@ impl Rewriter {
             }
             Kind::Phase => self.edits.apply(event.text, out),
             Kind::Other if self.slim.is_some() => {}
-            Kind::Other => self.edits.apply(event.text, out),
+            Kind::Other => {
+                if HTTP_FRAMES.contains(&event.name) {
+                    self.http_frame(event)?;
+                }
+                self.edits.apply(event.text, out);
+            }
         }
         Ok(())
     }
@@ -113,6 +121,9 @@ impl Rewriter {
             slim.packet(&packet, event, out);
             return Ok(());
         }
+        if event.kind == Kind::Sent && self.is_raw {
+            self.tagged(event, &packet);
+        }
         for frame in packet.frames.iter().flatten() {
             if let ("stream", None, Some(length)) =
                 (frame.frame_type, frame.length, frame.data_length())
@@ -122,6 +133,37 @@ impl Rewriter {
             }
         }
         self.edits.apply(event.text, out);
+        Ok(())
+    }
+
+    /// Adds the authentication tag to the payload of a sent packet: quiche leaves it out there, and
+    /// qvis takes it off each.
+    fn tagged(&mut self, event: &Event, packet: &Packet) {
+        let Some(length) = packet.raw.and_then(|raw| raw.payload_length) else {
+            return;
+        };
+        // A packet's payload is longer than that of any of its frames.
+        let field = format!("\"payload_length\":{length}");
+        let is_whole = |at: &usize| {
+            let next = event.data[at + field.len()..].bytes().next();
+            next.is_some_and(|next| !next.is_ascii_digit())
+        };
+        let mut places = event.data.match_indices(&field).map(|(at, _)| at);
+        if let Some(at) = places.find(is_whole) {
+            let at = event.position(event.data) + at;
+            let tagged = format!("\"payload_length\":{}", length.saturating_add(TAG));
+            self.edits.replace(at, field.len(), &tagged);
+        }
+    }
+
+    /// Gives a frame of HTTP/3 its length by the name of qlog 0.3.
+    fn http_frame(&mut self, event: &Event) -> Result<(), Error> {
+        let frame: HttpFrame = event.read()?;
+        if let (Some(length), None) = (frame.length, frame.byte_length) {
+            let start = event.position(event.data) + 1;
+            self.edits
+                .insert(start, format_args!("\"byte_length\":{length},"));
+        }
         Ok(())
     }
 
@@ -148,14 +190,32 @@ impl Rewriter {
         });
         if let Some(slim) = &mut self.slim {
             slim.metrics(&metrics, out);
-        } else if metrics.0.len() == before {
+            return Ok(());
+        }
+        let flat = metrics
+            .0
+            .iter()
+            .filter_map(|(name, value)| flat(name, value));
+        if metrics.0.len() == before {
+            for (name, value, flat) in flat {
+                let start = event.position(name) - 1;
+                let end = event.position(value) + value.len();
+                self.edits.replace(start, end - start, &flat);
+            }
             self.edits.apply(event.text, out);
         } else {
+            let flat: Vec<_> = flat.collect();
+            let field = |(name, value): &(&str, &str)| {
+                let own = flat.iter().find(|(flat, ..)| flat == name);
+                own.map_or_else(|| format!("\"{name}\":{value}"), |(.., text)| text.clone())
+            };
+            let fields: Vec<String> = metrics.0.iter().map(field).collect();
             write_record(
                 out,
                 format_args!(
-                    "{{\"time\":{},\"name\":\"recovery:metrics_updated\",\"data\":{}}}",
-                    self.time_text, metrics
+                    "{{\"time\":{},\"name\":\"recovery:metrics_updated\",\"data\":{{{}}}}}",
+                    self.time_text,
+                    fields.join(",")
                 ),
             );
         }
@@ -166,6 +226,26 @@ impl Rewriter {
         let slim = self.slim.as_mut();
         slim.map(|slim| slim.finish(out)).unwrap_or_default()
     }
+}
+
+/// A counter with its increase as fields of their own: qvis shows an object as `[object Object]`.
+fn flat<'a>(name: &'a str, value: &'a str) -> Option<(&'a str, &'a str, String)> {
+    let is_object = name.starts_with("cf_lost_") && value.starts_with('{');
+    let Change { total, delta } = serde_json::from_str(value).ok().filter(|_| is_object)?;
+    let text = format!("\"{name}_total\":{total},\"{name}_delta\":{delta}");
+    Some((name, value, text))
+}
+
+/// Bytes of the authentication tag of a packet (RFC 9001, Section 5.3).
+const TAG: u64 = 16;
+
+/// Events with a frame of HTTP/3.
+const HTTP_FRAMES: [&str; 2] = ["http3:frame_created", "http3:frame_parsed"];
+
+#[derive(Deserialize)]
+struct HttpFrame {
+    length: Option<u64>,
+    byte_length: Option<u64>,
 }
 
 #[derive(Deserialize)]

@@ -9,7 +9,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::copy::write_record;
 use super::frames::Frames;
-use crate::{AckRange, Event, Fields, Frame, Kind, Packet, Space};
+use crate::{AckRange, Change, Event, Fields, Frame, Kind, Packet, Space};
 
 /// Interval between metrics, in milliseconds.
 const METRICS_EVERY: f64 = 5.0;
@@ -194,7 +194,7 @@ impl Slim {
                 *waits = true;
             }
         }
-        let counts = metrics.get("cf_lost_packets");
+        let counts = metrics.lost_packets();
         let every = self.width.max(METRICS_EVERY);
         if self.metrics_at.is_none_or(|at| self.now - at >= every) || counts.is_some() {
             self.metrics_at = Some(self.now);
@@ -281,7 +281,7 @@ impl Slim {
     }
 
     /// Writes the pending values among the first `count` metrics that qvis draws.
-    fn write_metrics(&mut self, first: usize, counts: Option<&str>, out: &mut Vec<u8>) {
+    fn write_metrics(&mut self, first: usize, counts: Option<Change>, out: &mut Vec<u8>) {
         let latest = &mut self.latest[..first];
         let mut fields: Vec<_> = latest
             .iter()
@@ -289,7 +289,10 @@ impl Slim {
             .filter(|((_, waits), _)| *waits)
             .map(|((value, _), name)| (name, value.as_str()))
             .collect();
-        fields.extend(counts.map(|counts| ("cf_lost_packets", counts)));
+        let counts = counts.map(|it| [it.total.to_string(), it.delta.to_string()]);
+        let names = ["cf_lost_packets_total", "cf_lost_packets_delta"];
+        let counts = counts.iter().flatten().map(String::as_str);
+        fields.extend(names.into_iter().zip(counts));
         if fields.is_empty() {
             return;
         }

@@ -99,6 +99,14 @@ fn faults_of_the_whole_are_found() {
 }
 
 #[test]
+fn the_media_type_is_a_name_of_the_format() {
+    let raw = raw().replacen("\"JSON-SEQ\"", "\"application/qlog+json-seq\"", 1);
+    assert!(!check(raw.as_bytes()).unwrap().for_qvis);
+    let (copy, _) = copy(&raw, &Detail::All).unwrap();
+    assert!(copy.contains("\"qlog_format\":\"JSON-SEQ\""));
+}
+
+#[test]
 fn input_that_is_not_a_trace_is_an_error() {
     for (text, says) in [
         ("", "empty"),

@@ -6,7 +6,7 @@ use std::io::{Cursor, Read, Seek, Write};
 use super::sample::{copy, raw, stock, Contents};
 use petra_qlog::check::check;
 use petra_qlog::qvis::{fit, Detail, Size, Source};
-use petra_qlog::{Error, Live};
+use petra_qlog::{Error, Kind, Live, Packet, Trace};
 
 #[test]
 fn a_copy_passes_the_check_and_has_everything_of_the_trace() {
@@ -33,6 +33,37 @@ fn a_copy_passes_the_check_and_has_everything_of_the_trace() {
     let raw = check(raw.as_bytes()).unwrap();
     assert!(!raw.for_qvis);
     assert_eq!(raw.events, report.events);
+}
+
+/// The numbers that qvis's packetization page adds up, and what it cannot show.
+#[test]
+fn a_copy_has_the_sizes_of_packetization_and_flat_counters() {
+    let raw = raw();
+    let (copy, _) = copy(&raw, &Detail::All).unwrap();
+    let sizes = |text: &str, kind: Kind| -> Vec<u64> {
+        let mut trace = Trace::open(text.as_bytes()).unwrap();
+        let mut sizes = Vec::new();
+        while let Some(event) = trace.next_event().unwrap() {
+            if event.kind == kind {
+                let packet: Packet = event.read().unwrap();
+                sizes.push(packet.raw.unwrap().payload_length.unwrap());
+                let frames = packet.frames.iter().flatten();
+                let data: u64 = frames.filter_map(|frame| frame.raw?.payload_length).sum();
+                assert!(data < *sizes.last().unwrap());
+            }
+        }
+        sizes
+    };
+    let tagged: Vec<u64> = sizes(&raw, Kind::Sent).iter().map(|it| it + 16).collect();
+    assert!(tagged.len() > 300);
+    assert_eq!(sizes(&copy, Kind::Sent), tagged);
+    assert_eq!(sizes(&copy, Kind::Received), sizes(&raw, Kind::Received));
+
+    let frames = copy.matches("\"name\":\"http:frame_").count();
+    assert!(frames > 100);
+    assert_eq!(copy.matches("\"data\":{\"byte_length\":").count(), frames);
+    assert!(copy.contains("\"cf_lost_packets_total\":1,\"cf_lost_packets_delta\":1,"));
+    assert!(!copy.contains("\"cf_lost_packets\":") && !copy.contains("\"cf_lost_bytes\":"));
 }
 
 #[test]

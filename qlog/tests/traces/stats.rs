@@ -46,6 +46,13 @@ fn the_copy_for_qvis_has_the_same_figures() {
 }
 
 #[test]
+fn a_request_of_some_bytes_has_no_rate() {
+    let stats = Stats::read(raw().as_bytes()).unwrap();
+    assert!((1..1000).contains(&stats.received.stream_bytes));
+    assert_eq!(stats.received.goodput_bps, None);
+}
+
+#[test]
 fn reductions_without_reasons_are_counted() {
     let bare = raw().replace("\"petra_", "\"other_");
     let stats = Stats::read(bare.as_bytes()).unwrap();
