@@ -176,11 +176,121 @@ fn pictures_of_one_trace_and_of_several_are_made() {
     let both = fs::read_to_string(folder.join("both.html")).unwrap();
     for drawn in [
         "congestion window, kB",
-        "a: bytes in flight",
-        "b: bytes in flight",
+        "petra: bytes in flight",
+        "cubic: bytes in flight",
     ] {
         assert!(both.contains(drawn), "{drawn}");
     }
+}
+
+#[test]
+fn a_picture_has_the_controllers_the_labels_and_the_time_that_were_asked_for() {
+    let folder = traces();
+    let folder = folder.path();
+    let drawn = |arguments: &[&str]| {
+        let plot = [&["plot", "-o", "x.svg"], arguments].concat();
+        says(&plot, folder);
+        fs::read_to_string(folder.join("x.svg")).unwrap()
+    };
+    // From the headers, not from the names of the files.
+    let both = drawn(&["a.sqlog", "b.sqlog"]);
+    for text in [
+        ">petra</text>",
+        ">cubic</text>",
+        "throughput, Mbit/s",
+        "petra, cubic",
+    ] {
+        assert!(both.contains(text), "{text}");
+    }
+    let twice = drawn(&["a.sqlog", "a.sqlog"]);
+    for text in [">petra 1, a</text>", ">petra 2, a</text>"] {
+        assert!(twice.contains(text), "{text}");
+    }
+    let named = drawn(&["a.sqlog", "b.sqlog", "--label", "new", "--label", "old"]);
+    assert!(named.contains(">new</text>") && named.contains(">old</text>"));
+    // Ticks of 0.1 s, and none before or after.
+    let part = drawn(&["a.sqlog", "--from", "500ms", "--to", "1s"]);
+    for (text, there) in [("0.5", true), ("0.9", true), ("0.4", false), ("1.5", false)] {
+        assert_eq!(part.contains(&format!(">{text}</text>")), there, "{text}");
+    }
+    for (arguments, says) in [
+        (
+            &["--label", "one"][..],
+            "--label: wrong number (got 1); expected one for each of 2",
+        ),
+        (
+            &["--label", "one", "--label", "one"],
+            "--label: duplicate (got one twice)",
+        ),
+        (&["--from", "1min"], "--from: too late (got 60 s)"),
+        (&["--from", "1s", "--to", "1s"], "--to: too early (got 1 s)"),
+    ] {
+        let plot = [&["plot", "a.sqlog", "b.sqlog", "-o", "y.svg"], arguments].concat();
+        let error = refuses(&plot, folder);
+        assert!(error.contains(says), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn a_trace_as_csv_has_each_change_of_the_window() {
+    let folder = traces();
+    let folder = folder.path();
+    let text = says(&["csv", "a.sqlog", "b.sqlog"], folder);
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    assert_eq!(&head[3], "congestion_window");
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    for (name, controller) in [("a", "petra"), ("b", "cubic")] {
+        let rows = rows
+            .iter()
+            .filter(|row| &row[0] == name && &row[1] == controller);
+        let windows = rows.filter(|row| row[3].parse::<u64>().is_ok()).count();
+        let raw = fs::read_to_string(folder.join(format!("{name}.sqlog"))).unwrap();
+        assert_eq!(windows, raw.matches("\"congestion_window\":").count());
+    }
+    says(&["csv", "a.sqlog", "b.sqlog", "-o", "both.csv"], folder);
+    assert_eq!(fs::read_to_string(folder.join("both.csv")).unwrap(), text);
+}
+
+#[test]
+fn folders_of_traces_are_compared_with_intervals() {
+    let folder = traces();
+    let folder = folder.path();
+    // Of each side the same connection three times, in folders of their own.
+    for (side, trace) in [("A", "a.sqlog"), ("B", "b.sqlog")] {
+        for number in 0..3 {
+            let place = folder.join(format!("{side}/{number}"));
+            fs::create_dir_all(&place).unwrap();
+            fs::copy(folder.join(trace), place.join(trace)).unwrap();
+            fs::write(place.join("c.qvis.sqlog"), "left out").unwrap();
+        }
+    }
+    let stats = says(&["stats", "--json", "A"], folder);
+    assert_eq!(stats.lines().count(), 3);
+    let said = says(&["compare", "A", "B"], folder);
+    for text in [
+        "A: A, 3 connections with petra\n",
+        "B: B, 3 connections with cubic\n",
+        "goodput, Mbit/s",
+        "differs",
+    ] {
+        assert!(said.contains(text), "{text}: {said}");
+    }
+    let same = says(&["compare", "A", "A"], folder);
+    assert!(
+        same.contains("undecided") && !same.contains("differs"),
+        "{same}"
+    );
+    let one = says(&["compare", "a.sqlog", "b.sqlog"], folder);
+    assert!(
+        one.contains("no interval") && one.contains("may be chance"),
+        "{one}"
+    );
+    let error = refuses(&["compare", "A", "B", "--least", "1GB"], folder);
+    assert!(error.contains("A: no connection that sent"), "{error}");
+    fs::create_dir(folder.join("empty")).unwrap();
+    let error = refuses(&["stats", "empty"], folder);
+    assert!(error.contains("empty: no traces"), "{error}");
 }
 
 #[test]

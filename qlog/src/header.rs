@@ -76,6 +76,14 @@ impl Header {
         description.and_then(Value::as_str)
     }
 
+    /// The controller's name with its options, from a description that begins with
+    /// `congestion controller NAME`, as those of the examples and the laboratory do.
+    pub fn controller(&self) -> Option<&str> {
+        let rest = self.description()?.strip_prefix("congestion controller ")?;
+        let name = rest.split([';', ' ']).next()?;
+        (!name.is_empty()).then_some(name)
+    }
+
     /// `server` or `client`, whose trace it is.
     pub fn vantage_point(&self) -> Option<&str> {
         self.fields["trace"]["vantage_point"]["type"].as_str()

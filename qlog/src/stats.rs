@@ -22,6 +22,8 @@ pub struct Stats {
     pub title: Option<String>,
     /// `server` or `client`, whose trace it is.
     pub vantage_point: Option<String>,
+    /// The congestion controller, where the description begins with it.
+    pub controller: Option<String>,
     /// From the first event to the last, in seconds.
     pub seconds: f64,
     /// Number of events.
@@ -137,6 +139,7 @@ impl Stats {
         let mut stats = reading.finish();
         stats.title = trace.header().title().map(str::to_owned);
         stats.vantage_point = trace.header().vantage_point().map(str::to_owned);
+        stats.controller = trace.header().controller().map(str::to_owned);
         stats.end = trace.end();
         Ok(stats)
     }

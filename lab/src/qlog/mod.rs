@@ -1,4 +1,4 @@
-//! `petra-lab qlog`: traces for qvis, checks, statistics and figures.
+//! `petra-lab qlog`: traces for qvis, checks, statistics, comparisons, figures and CSV.
 //!
 //! ```text
 //!  file, .gz, .zst or standard input ──▶ input ──▶ petra_qlog ──▶ output
@@ -6,6 +6,9 @@
 //!                                                      └────────▶ plot
 //! ```
 
+mod compare;
+mod csv;
+mod folder;
 mod input;
 mod output;
 mod plot;
@@ -15,6 +18,7 @@ mod signals;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{bail, ensure, Context, Result};
 use clap::{Args, Subcommand};
@@ -22,7 +26,7 @@ use petra_qlog::qvis::{self, Detail, Size, Summary};
 use petra_qlog::stats::Stats;
 use petra_qlog::QVIS_SUFFIX;
 
-use crate::units::parse_size;
+use crate::units::{parse_duration, parse_size};
 use input::Input;
 use output::Output;
 
@@ -51,19 +55,71 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Draw what qvis does not: rates, ssthresh, phases, reasons, queueing.
-    Plot {
+    /// Write what traces have over time as CSV, a line for each change.
+    Csv {
         #[command(flatten)]
         traces: Traces,
-        /// The picture to make: .html, .svg or .png.
+        /// The file to write [default: the standard output].
         #[arg(short, long, value_name = "FILE")]
-        out: PathBuf,
+        out: Option<PathBuf>,
     },
+    Compare(compare::Compare),
+    Plot(Plot),
+}
+
+/// Draw what qvis does not: rates, ssthresh, phases, reasons, queueing.
+///
+/// Several traces are drawn over each other, each with the name and the look of the
+/// controller in its header.
+#[derive(Args, Clone, Debug)]
+struct Plot {
+    #[command(flatten)]
+    traces: Traces,
+    /// The picture to make: .html, .svg or .png.
+    #[arg(short, long, value_name = "FILE")]
+    out: PathBuf,
+    /// The name of a trace, in the order of the traces; once for each [default: its
+    /// controller, else its file].
+    #[arg(long, value_name = "NAME")]
+    label: Vec<String>,
+    /// Begin the picture at this time.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_duration)]
+    from: Duration,
+    /// End it at this time [default: that of the last event].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    to: Option<Duration>,
+}
+
+impl Plot {
+    fn execute(&self) -> Result<()> {
+        let format = plot::Format::of(&self.out)?;
+        let (mut curves, mut files) = (Vec::new(), Vec::new());
+        let from = self.from.as_secs_f64();
+        let to = self.to.map_or(f64::INFINITY, |to| to.as_secs_f64());
+        ensure!(
+            from < to,
+            "--to: too early (got {to} s); expected a time after --from at {from} s"
+        );
+        self.traces.each(|path, input| {
+            let (trace, end) = plot::Curves::read(&name(path), input)?;
+            report::warn_of_end(path, end);
+            ensure!(
+                from < trace.end,
+                "--from: too late (got {from} s); expected a time before the last event at {:.3} s",
+                trace.end
+            );
+            curves.push(trace.between(from, to));
+            files.push(name(path));
+            Ok(())
+        })?;
+        plot::distinct(&mut curves, &files, &self.label)?;
+        plot::write(&curves, format, &self.out)
+    }
 }
 
 #[derive(Args, Clone, Debug)]
 struct Traces {
-    /// The traces.
+    /// The traces, or folders of them, whose copies for qvis are left out.
     #[arg(required = true, value_name = "TRACE")]
     paths: Vec<PathBuf>,
 }
@@ -96,9 +152,10 @@ impl Qlog {
         match &self.command {
             Command::Qvis(qvis) => qvis.execute(),
             Command::Check { traces } => {
-                let mut cut = 0;
+                let (mut cut, mut all) = (0, 0);
                 traces.each(|path, input| {
                     let checked = petra_qlog::check::check(input)?;
+                    all += 1;
                     cut += usize::from(!checked.end.is_whole());
                     say(format_args!(
                         "{}: {}",
@@ -106,7 +163,6 @@ impl Qlog {
                         report::Checked(&checked)
                     ))
                 })?;
-                let all = traces.paths.len();
                 ensure!(
                     cut == 0,
                     "traces: without their end (got {cut} of {all}); expected whole ones"
@@ -125,17 +181,9 @@ impl Qlog {
                     )),
                 }
             }),
-            Command::Plot { traces, out } => {
-                let format = plot::Format::of(out)?;
-                let mut curves = Vec::new();
-                traces.each(|path, input| {
-                    let (trace, end) = plot::Curves::read(&name(path), input)?;
-                    report::warn_of_end(path, end);
-                    curves.push(trace);
-                    Ok(())
-                })?;
-                plot::write(&curves, format, out)
-            }
+            Command::Csv { traces, out } => csv::write(traces, out.as_deref()),
+            Command::Compare(compare) => compare.execute(),
+            Command::Plot(plot) => plot.execute(),
         }
     }
 }
@@ -143,7 +191,7 @@ impl Qlog {
 impl Traces {
     /// Hands over the traces one after the other.
     fn each(&self, mut what: impl FnMut(&Path, Input) -> Result<()>) -> Result<()> {
-        for path in &self.paths {
+        for path in &folder::files(&self.paths)? {
             Input::open(path)
                 .and_then(|input| what(path, input))
                 .with_context(|| path.display().to_string())?;
@@ -154,7 +202,8 @@ impl Traces {
 
 impl Qvis {
     fn execute(&self) -> Result<()> {
-        let several = self.traces.paths.len() > 1;
+        let traces = self.raw()?;
+        let several = traces.paths.len() > 1;
         if several {
             if let Some(folder) = &self.out {
                 ensure!(
@@ -164,7 +213,6 @@ impl Qvis {
                 );
             }
         }
-        let traces = self.raw()?;
         let targets = self.targets(&traces)?;
         let mut targets = targets.iter();
         traces.each(|path, input| {
@@ -198,12 +246,9 @@ impl Qvis {
     /// The traces, without those that are copies already where each gets a copy of its own.
     fn raw(&self) -> Result<Traces> {
         let is_named = self.out.as_ref().is_some_and(|out| !out.is_dir());
-        let (copies, raw): (Vec<_>, Vec<_>) = self.traces.paths.iter().cloned().partition(|path| {
-            let name = path.to_string_lossy();
-            let mut packings = ["", ".gz", ".zst"].iter();
-            let ends = |packing| name.ends_with(&format!("{QVIS_SUFFIX}{packing}"));
-            !is_named && packings.any(ends)
-        });
+        let (copies, raw): (Vec<_>, Vec<_>) = folder::files(&self.traces.paths)?
+            .into_iter()
+            .partition(|path| !is_named && folder::is_copy(path));
         ensure!(
             !raw.is_empty(),
             "{}: a copy for qvis already; expected a raw trace, or -o FILE for a slim copy of it",

@@ -17,8 +17,8 @@ pub(super) struct Qlog {
 }
 
 impl Qlog {
-    /// Has `conn`, a `side` of a connection, write all its events to the file
-    /// `name` in `folder`, which is made if need be.
+    /// Has `conn`, a `side` of a connection with this controller, write all its events to the
+    /// file `name` in `folder`, which is made if need be.
     ///
     /// # Errors
     ///
@@ -26,7 +26,7 @@ impl Qlog {
     pub(super) fn start(
         conn: &mut Connection,
         folder: &Path,
-        side: &str,
+        (side, cc): (&str, &str),
         name: String,
     ) -> Result<Self> {
         let path = folder.join(&name);
@@ -44,7 +44,7 @@ impl Qlog {
         conn.set_qlog_with_level(
             Box::new(writer),
             name,
-            format!("a {side} in petra-lab's simulator"),
+            format!("congestion controller {cc}; a {side} in petra-lab's simulator"),
             quiche::QlogLevel::Extra,
         );
         Ok(Qlog { path, failure })

@@ -80,7 +80,8 @@ impl<'a> RunningFlow<'a> {
         let mut log = |conn: &mut petra_http3::Connection, side| -> Result<()> {
             if let Some(folder) = &scenario.qlog {
                 let name = scenario.trace_name(side, index as usize);
-                qlogs.push(Qlog::start(conn, folder, side, name)?);
+                let cc = scenario.flows[index as usize].cc.as_str();
+                qlogs.push(Qlog::start(conn, folder, (side, cc), name)?);
             }
             Ok(())
         };

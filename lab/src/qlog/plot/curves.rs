@@ -1,9 +1,10 @@
 //! Curves of a trace.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use anyhow::{ensure, Result};
-use petra_qlog::{End, Event, Fields, Kind, Trace};
+use petra_qlog::{End, Event, Fields, Kind, Packet, Trace};
 
 /// A value over time: seconds, and the value in the unit of its panel.
 pub(crate) type Points = Vec<(f64, f64)>;
@@ -27,6 +28,8 @@ pub(crate) struct Curves {
     pub(crate) sample: Points,
     /// In Mbit/s.
     pub(crate) estimate: Points,
+    /// Bytes of packets of the direction with more of them, in Mbit/s.
+    pub(crate) throughput: Points,
     /// The latest RTT over the least, in ms.
     pub(crate) queueing: Points,
     /// In ms.
@@ -46,10 +49,19 @@ struct State {
     min_rtt: Option<f64>,
     reductions: Option<f64>,
     reason: String,
+    /// Bytes of packets sent and received by their time, in hundredths of a second.
+    bytes: BTreeMap<u64, [u64; 2]>,
 }
 
+/// Most points of the throughput.
+const THROUGHPUT_POINTS: f64 = 200.0;
+
+/// Shortest interval of the throughput, in seconds.
+const THROUGHPUT_EVERY: f64 = 0.1;
+
 impl Curves {
-    /// Reads a trace, raw or for qvis, as far as it goes.
+    /// Reads a trace, raw or for qvis, as far as it goes. Without a controller in its header it is
+    /// called `name`.
     ///
     /// # Errors
     ///
@@ -57,7 +69,7 @@ impl Curves {
     pub(crate) fn read(name: &str, input: impl Read) -> Result<(Self, End)> {
         let mut trace = Trace::open(input)?;
         let mut curves = Curves {
-            name: name.to_owned(),
+            name: trace.header().controller().unwrap_or(name).to_owned(),
             ..Curves::default()
         };
         let mut state = State::default();
@@ -72,7 +84,44 @@ impl Curves {
         if state.reductions.is_none() {
             curves.reductions = drops(&curves.window);
         }
+        curves.throughput = throughput(&state.bytes, curves.end);
         Ok((curves, trace.end()))
+    }
+
+    /// The part of the trace between two times. A value from before holds at its beginning.
+    pub(crate) fn between(mut self, from: f64, to: f64) -> Self {
+        let to = to.min(self.end);
+        let clip = |points: &mut Points| {
+            let before = points.iter().rev().find(|(time, _)| *time < from).copied();
+            points.retain(|(time, _)| (from..=to).contains(time));
+            if let Some((_, value)) = before {
+                points.insert(0, (from, value));
+            }
+        };
+        for points in [
+            &mut self.window,
+            &mut self.ssthresh,
+            &mut self.in_flight,
+            &mut self.pacing,
+            &mut self.sample,
+            &mut self.estimate,
+            &mut self.throughput,
+            &mut self.queueing,
+            &mut self.smoothed,
+        ] {
+            clip(points);
+        }
+        let phase = self.phases.iter().rposition(|(time, _)| *time < from);
+        self.phases.drain(..phase.unwrap_or(0));
+        self.phases.retain(|(time, _)| *time <= to);
+        if let Some((time, _)) = self.phases.first_mut() {
+            *time = time.max(from);
+        }
+        self.reductions
+            .retain(|(time, ..)| (from..=to).contains(time));
+        self.losses.retain(|time| (from..=to).contains(time));
+        self.end = to;
+        self
     }
 
     fn event(&mut self, event: &Event, state: &mut State) -> Result<()> {
@@ -80,6 +129,13 @@ impl Curves {
         self.end = self.end.max(time);
         match event.kind {
             Kind::Metrics => self.metrics(&event.read()?, time, state),
+            Kind::Sent | Kind::Received => {
+                let packet: Packet = event.read()?;
+                let length = packet.raw.and_then(|raw| raw.length).unwrap_or_default();
+                let bytes = state.bytes.entry((time * 100.0) as u64).or_default();
+                let direction = &mut bytes[usize::from(event.kind == Kind::Received)];
+                *direction = direction.saturating_add(length);
+            }
             Kind::Phase => {
                 let phase: Fields = event.read()?;
                 if let Some(new) = phase.word("new") {
@@ -132,6 +188,30 @@ impl Curves {
             state.reductions = Some(reductions);
         }
     }
+}
+
+/// Returns the mean rate of intervals, of the direction with more bytes.
+fn throughput(bytes: &BTreeMap<u64, [u64; 2]>, end: f64) -> Points {
+    let total = |direction: usize| -> f64 { bytes.values().map(|it| it[direction] as f64).sum() };
+    let direction = usize::from(total(1) > total(0));
+    let every = (end / THROUGHPUT_POINTS).max(THROUGHPUT_EVERY);
+    let mut rates: Points = Vec::new();
+    for (hundredths, bytes) in bytes {
+        let start = ((*hundredths as f64 / 100.0) / every).floor() * every;
+        let rate = bytes[direction] as f64 * 8e-6 / every;
+        match rates.last_mut() {
+            Some((last, sum)) if start < *last + every / 2.0 => *sum += rate,
+            last => {
+                // Nothing was sent in between.
+                let before = last.map_or(0.0, |(last, _)| *last + every);
+                if start > before + every / 2.0 {
+                    rates.push((before, 0.0));
+                }
+                rates.push((start, rate));
+            }
+        }
+    }
+    rates
 }
 
 /// Returns the points at which a curve decreases by more than a rounding error.

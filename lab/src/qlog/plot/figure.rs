@@ -28,6 +28,9 @@ const PHASES: [(&str, Ink); 3] = [
 /// Phases that are none of the above, such as those of BBR2.
 const OTHER_PHASE: Ink = BANDS[3];
 
+/// Dashes of what is beside another line.
+const DOTTED: Dash = "2 3";
+
 /// A value of a trace over time.
 struct Line {
     name: &'static str,
@@ -63,7 +66,7 @@ impl Line {
 }
 
 /// Groups of curves with a common unit. The first has the window.
-const GROUPS: [(&str, &[Line]); 3] = [
+const GROUPS: [(&str, &[Line]); 4] = [
     (
         "kB",
         &[
@@ -71,6 +74,10 @@ const GROUPS: [(&str, &[Line]); 3] = [
             line("bytes in flight", |trace| &trace.in_flight, SERIES[6]).beside(),
             line("ssthresh", |trace| &trace.ssthresh, SERIES[2]).dashed("7 3"),
         ],
+    ),
+    (
+        "Mbit/s",
+        &[line("throughput", |trace| &trace.throughput, SERIES[1])],
     ),
     (
         "Mbit/s",
@@ -147,6 +154,8 @@ fn panel(traces: &[Trace], palette: &Palette, unit: &str, lines: &[Line]) -> Cur
             },
             dash: match traces {
                 [_] => line.dash,
+                // The line that it is beside has the dashes of the trace.
+                _ if line.beside => DOTTED,
                 _ => palette.look(&trace.name).dash,
             },
             beside: line.beside,
@@ -156,17 +165,23 @@ fn panel(traces: &[Trace], palette: &Palette, unit: &str, lines: &[Line]) -> Cur
     let curves = lines
         .iter()
         .flat_map(|line| traces.iter().filter_map(|trace| curve(line, trace)));
+    let curves: Vec<Curve> = curves.collect();
     let scale = |label: &str| Scale {
         label: label.to_owned(),
         log: false,
     };
     Curves {
-        x: scale("s"),
+        x: scale("time, s"),
         y: match traces {
+            // One line alone has no legend.
+            [_] if lines.len() == 1 => scale(&format!("{}, {unit}", lines[0].name)),
             [_] => scale(unit),
+            _ if curves.len() == 1 => {
+                scale(&format!("{} of {}, {unit}", lines[0].name, curves[0].name))
+            }
             _ => scale(&format!("{}, {unit}", lines[0].name)),
         },
-        curves: curves.collect(),
+        curves,
         ..Curves::default()
     }
 }

@@ -6,7 +6,7 @@ mod figure;
 use std::env;
 use std::path::Path;
 
-use anyhow::{bail, Result};
+use anyhow::{bail, ensure, Result};
 use maud::{html, PreEscaped};
 
 pub(super) use curves::Curves;
@@ -41,6 +41,44 @@ impl Format {
             ),
         }
     }
+}
+
+/// Gives each trace a name of its own: the one from its label, else its controller or its file.
+///
+/// # Errors
+///
+/// Labels that are not as many as the traces, or a label that there is twice.
+pub(super) fn distinct(traces: &mut [Curves], files: &[String], labels: &[String]) -> Result<()> {
+    if !labels.is_empty() {
+        ensure!(
+            labels.len() == traces.len(),
+            "--label: wrong number (got {}); expected one for each of {} traces",
+            labels.len(),
+            traces.len()
+        );
+        for (place, label) in labels.iter().enumerate() {
+            ensure!(
+                !labels[..place].contains(label),
+                "--label: duplicate (got {label} twice); expected labels of their own"
+            );
+        }
+        for (trace, label) in traces.iter_mut().zip(labels) {
+            trace.name.clone_from(label);
+        }
+        return Ok(());
+    }
+    let names: Vec<String> = traces.iter().map(|trace| trace.name.clone()).collect();
+    for (place, trace) in traces.iter_mut().enumerate() {
+        let same = |name: &&String| **name == names[place];
+        if names.iter().filter(same).count() > 1 {
+            let number = 1 + names[..place].iter().filter(same).count();
+            trace.name = match files[place] == names[place] {
+                true => format!("{} {number}", names[place]),
+                false => format!("{} {number}, {}", names[place], files[place]),
+            };
+        }
+    }
+    Ok(())
 }
 
 /// Draws traces over each other into a file.

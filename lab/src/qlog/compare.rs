@@ -1,0 +1,171 @@
+//! `petra-lab qlog compare`: the connections of two folders.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{ensure, Result};
+use clap::Args;
+use comfy_table::{presets, CellAlignment, Table};
+use petra_qlog::stats::Stats;
+
+use super::{report, say, Traces};
+use crate::results::{difference, Summary};
+
+/// Compare the connections of two folders: means, their difference, and how sure it is.
+///
+/// Each trace is one sample. Traces whose end received more than it sent are left out,
+/// because their controller decided little; so are connections with less than --least.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Compare {
+    /// The traces of one side: a folder, or a single trace.
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// Those of the other side.
+    #[arg(value_name = "B")]
+    b: PathBuf,
+    /// Fewest bytes of streams that a connection has sent.
+    #[arg(long, value_name = "SIZE", default_value = "100kB", value_parser = crate::units::parse_size)]
+    least: u64,
+}
+
+/// A figure of a connection.
+struct Figure {
+    title: &'static str,
+    digits: usize,
+    of: fn(&Stats) -> Option<f64>,
+}
+
+const fn figure(title: &'static str, digits: usize, of: fn(&Stats) -> Option<f64>) -> Figure {
+    Figure { title, digits, of }
+}
+
+const FIGURES: [Figure; 7] = [
+    figure("goodput, Mbit/s", 3, |stats| {
+        Some(stats.sent.goodput_bps? / 1e6)
+    }),
+    figure("RTT, median, ms", 1, |stats| Some(stats.rtt_ms?.p50)),
+    figure("RTT, p95, ms", 1, |stats| Some(stats.rtt_ms?.p95)),
+    figure("RTT over the least, median, ms", 1, |stats| {
+        Some(stats.rtt_ms?.p50 - stats.rtt_samples.first()?)
+    }),
+    figure("lost packets, %", 2, |stats| {
+        Some(100.0 * stats.packets_lost as f64 / stats.sent.packets.max(1) as f64)
+    }),
+    figure("window, median, kB", 1, |stats| {
+        Some(stats.window_bytes?.p50 / 1e3)
+    }),
+    figure("bytes sent, MB", 2, |stats| {
+        Some(stats.sent.stream_bytes as f64 / 1e6)
+    }),
+];
+
+/// The connections of a side.
+struct Side {
+    stats: Vec<Stats>,
+    /// Traces that were left out.
+    left_out: usize,
+}
+
+impl Compare {
+    pub(super) fn execute(&self) -> Result<()> {
+        let sides = [self.read(&self.a)?, self.read(&self.b)?];
+        let mut text = String::new();
+        for ((name, path), side) in [("A", &self.a), ("B", &self.b)].iter().zip(&sides) {
+            let (count, left) = (side.stats.len(), side.left_out);
+            ensure!(
+                count > 0,
+                "{}: no connection that sent {} bytes (got {left} others); expected some",
+                path.display(),
+                self.least
+            );
+            let _ = write!(text, "{name}: {}, {count} connections", path.display());
+            let _ = match controllers(&side.stats) {
+                None => Ok(()),
+                Some(names) => write!(text, " with {names}"),
+            };
+            let _ = match left {
+                0 => writeln!(text),
+                left => writeln!(text, ", {left} left out"),
+            };
+        }
+        say(format_args!("{text}\n{}", table(&sides).trim_fmt()))?;
+        if sides.iter().any(|side| side.stats.len() < 2) {
+            say(format_args!(
+                "\nOne connection of a side has no interval: a difference may be chance."
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, path: &Path) -> Result<Side> {
+        let mut side = Side {
+            stats: Vec::new(),
+            left_out: 0,
+        };
+        let traces = Traces {
+            paths: vec![path.to_owned()],
+        };
+        traces.each(|path, input| {
+            let stats = Stats::read(input)?;
+            report::warn_of_end(path, stats.end);
+            let sent = stats.sent.stream_bytes;
+            match sent >= self.least && sent > stats.received.stream_bytes {
+                true => side.stats.push(stats),
+                false => side.left_out += 1,
+            }
+            Ok(())
+        })?;
+        Ok(side)
+    }
+}
+
+/// The controllers of a side, if its traces name any.
+fn controllers(stats: &[Stats]) -> Option<String> {
+    let mut names: Vec<&str> = stats
+        .iter()
+        .filter_map(|it| it.controller.as_deref())
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    (!names.is_empty()).then(|| names.join(", "))
+}
+
+fn table(sides: &[Side; 2]) -> Table {
+    let mut text = Table::new();
+    text.load_preset(presets::NOTHING);
+    text.set_header(["mean ± 95 % interval", "A", "B", "B - A", ""]);
+    for column in text.column_iter_mut().skip(1).take(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for Figure { title, digits, of } in FIGURES {
+        let summary = |side: &Side| {
+            let values: Vec<f64> = side.stats.iter().filter_map(of).collect();
+            Summary::new(&values)
+        };
+        let (Some(a), Some(b)) = (summary(&sides[0]), summary(&sides[1])) else {
+            continue;
+        };
+        let change = difference(&b, &a);
+        let half = change.interval.map(|(low, high)| (high - low) / 2.0);
+        let verdict = match (change.interval, change.excludes(0.0)) {
+            (None, _) => "no interval",
+            (_, true) => "differs",
+            (_, false) => "undecided",
+        };
+        text.add_row([
+            title.to_owned(),
+            cell(a.mean, a.interval, digits),
+            cell(b.mean, b.interval, digits),
+            cell(change.value, half, digits),
+            verdict.to_owned(),
+        ]);
+    }
+    text
+}
+
+fn cell(mean: f64, half: Option<f64>, digits: usize) -> String {
+    match half {
+        Some(half) => format!("{mean:.digits$} ± {half:.digits$}"),
+        None => format!("{mean:.digits$}"),
+    }
+}
