@@ -59,6 +59,17 @@ impl Axis {
         share.clamp(0.0, 1.0)
     }
 
+    /// Is the value beyond the end of the axis?
+    pub(super) fn is_above(&self, value: f64) -> bool {
+        value > self.to
+    }
+
+    /// Both ends, and `log` of a logarithmic axis, as the page's script reads them.
+    pub(super) fn ends(&self) -> String {
+        let kind = if self.log { " log" } else { "" };
+        format!("{} {}{kind}", self.from, self.to)
+    }
+
     /// The ticks with their labels.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
         if self.log {

@@ -42,7 +42,11 @@ pub(super) fn width(text: &str) -> f64 {
 
 /// The elements of an SVG, so far.
 #[derive(Default)]
-pub(super) struct Canvas(String);
+pub(super) struct Canvas {
+    elements: String,
+    /// An attribute of all elements that are added.
+    mark: String,
+}
 
 impl Canvas {
     pub(super) fn line(&mut self, points: &[Spot], colour: Rgb, width: f64) {
@@ -118,9 +122,38 @@ impl Canvas {
         ));
     }
 
+    /// Marks what is added as a part of the curve of this name.
+    pub(super) fn of_curve(&mut self, name: &str) {
+        self.mark = format!(" data-s=\"{}\"", escaped(name));
+    }
+
+    /// Marks what is added as the legend's entry of the curve of this name.
+    pub(super) fn of_entry(&mut self, name: &str) {
+        self.mark = format!(" data-l=\"{}\"", escaped(name));
+    }
+
+    /// Marks nothing from now on.
+    pub(super) fn of_nothing(&mut self) {
+        self.mark.clear();
+    }
+
+    /// An invisible rectangle that has the ends of its axes, for the page's script.
+    pub(super) fn axes(&mut self, [(a, b), (c, d)]: [Spot; 2], x: &str, y: &str) {
+        let (width, height) = (at((c - a).abs()), at((d - b).abs()));
+        self.add(&format!(
+            "<rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{height}\" fill=\"none\" \
+             data-x=\"{x}\" data-y=\"{y}\"/>",
+            at(a.min(c)),
+            at(b.min(d))
+        ));
+    }
+
     fn add(&mut self, element: &str) {
-        self.0 += element;
-        self.0.push('\n');
+        let (name, rest) = element.split_at(element.find(' ').unwrap_or(element.len()));
+        self.elements += name;
+        self.elements += &self.mark;
+        self.elements += rest;
+        self.elements.push('\n');
     }
 
     /// The SVG around the elements: attributes of its root, and what comes first in it.
@@ -129,7 +162,7 @@ impl Canvas {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" {attributes} role=\"img\" \
              font-family=\"{FONT}\" font-size=\"{SIZE}\" \
              stroke-linejoin=\"round\">\n{first}{}</svg>\n",
-            self.0
+            self.elements
         )
     }
 }

@@ -3,8 +3,8 @@
 use super::axis::Axis;
 use super::canvas::{width, At, Canvas, Spot, TICK};
 use super::legend::{Entry, Legend, Sample, FOOT, LINE};
-use super::palette::{DISC, GRID, MUTED, TEXT};
-use super::{Curves, Form};
+use super::palette::{DISC, GRID, HIGHER, MUTED, TEXT};
+use super::{Curve, Curves, Form};
 
 /// The height between the axes.
 const HEIGHT: f64 = 190.0;
@@ -43,6 +43,11 @@ impl<'a> Layout<'a> {
         }
         let x = Axis::new(&curves.x, curves.widths());
         let y = Axis::new(&curves.y, curves.heights());
+        let is_cut = |curve: &&Curve| curve.points.iter().any(|(_, value)| y.is_above(*value));
+        if let Some(cut) = curves.curves.iter().find(is_cut) {
+            let mark = Sample::Form(Form::Mark(HIGHER));
+            entries.push(("above the axis", cut.ink, mark));
+        }
         let ticks = y.ticks();
         let labels = ticks.iter().map(|(_, label)| width(label));
         Layout {
@@ -109,9 +114,14 @@ impl<'a> Layout<'a> {
                 .map(|point| self.spot(top, *point))
                 .collect();
             let width = if curve.beside { 1.0 } else { 1.6 };
+            canvas.of_curve(&curve.name);
             canvas.dashed(&points, curve.ink.light, width, curve.dash);
+            for x in self.cut(curve) {
+                canvas.mark((x, top + DOT), DOT, curve.ink.light, HIGHER);
+            }
         }
         for spot in &self.curves.spots {
+            canvas.of_curve(&spot.name);
             let (at, colour) = (self.spot(top, spot.at), spot.ink.light);
             if let Some(((left, right), (low, high))) = spot.intervals {
                 let (x, y) = spot.at;
@@ -125,6 +135,23 @@ impl<'a> Layout<'a> {
                 Form::Bar(_) => canvas.mark(at, DOT, colour, DISC),
             }
         }
+        canvas.of_nothing();
+        let corners = [(self.left, top), (self.right, bottom)];
+        canvas.axes(corners, &self.x.ends(), &self.y.ends());
+    }
+
+    /// Returns the places at which a curve is cut off by the upper end of the axis, not closer
+    /// than marks are wide.
+    fn cut(&self, curve: &Curve) -> Vec<f64> {
+        let above = curve.points.iter().filter(|(_, y)| self.y.is_above(*y));
+        let mut places: Vec<f64> = Vec::new();
+        for (x, _) in above {
+            let x = self.left + self.x.place(*x) * (self.right - self.left);
+            if places.last().is_none_or(|last| x - last > 4.0 * DOT) {
+                places.push(x);
+            }
+        }
+        places
     }
 
     /// Returns the position of values, with axes that begin at `top`.

@@ -27,8 +27,8 @@ const MARGIN: f64 = 12.0;
 /// behind it.
 pub(crate) fn svg(figure: &Figure) -> String {
     let (canvas, width, height) = drawn(figure);
-    let title = escaped(&figure.title);
-    let attributes = format!("viewBox=\"0 0 {width} {height}\" aria-label=\"{title}\"");
+    let label = escaped(&format!("{}. {}", figure.title, figure.caption));
+    let attributes = format!("viewBox=\"0 0 {width} {height}\" aria-label=\"{label}\"");
     canvas.finish(&attributes, "")
 }
 

@@ -71,6 +71,7 @@ impl<'a> Legend<'a> {
     pub(super) fn draw(&self, canvas: &mut Canvas, top: f64) {
         for (x, y, (name, ink, sample)) in &self.places {
             let (x, y) = (*x, top + y + LINE / 2.0);
+            canvas.of_entry(name);
             let middle = (x + SWATCH / 2.0, y);
             match sample {
                 Sample::Line(dash) => {
@@ -89,5 +90,6 @@ impl<'a> Legend<'a> {
             let text = (x + sample.width() + GAP, y);
             canvas.text(name, At::Left, text, TEXT.light);
         }
+        canvas.of_nothing();
     }
 }

@@ -194,4 +194,31 @@ mod tests {
         };
         assert!(curves.widths().any(|x| x == 3.0) && curves.heights().any(|y| y == 0.5));
     }
+
+    #[test]
+    fn what_the_axis_cuts_off_has_marks_and_is_in_the_legend() {
+        let curve = |name: &str, high| Curve {
+            name: name.to_owned(),
+            ink: MUTED,
+            dash: palette::SOLID,
+            beside: name == "pacing",
+            points: vec![(0.0, 1.0), (1.0, high), (2.0, 1.0)],
+        };
+        let drawn = |high| {
+            svg(&Figure {
+                name: String::new(),
+                title: String::new(),
+                caption: String::new(),
+                command: String::new(),
+                chart: Chart::Curves(Curves {
+                    curves: vec![curve("estimate", 1.0), curve("pacing", high)],
+                    ..Curves::default()
+                }),
+            })
+        };
+        let marks = |svg: &str| svg.matches("<polygon data-s=\"pacing\"").count();
+        let (cut, whole) = (drawn(100.0), drawn(1.0));
+        assert_eq!((marks(&cut), marks(&whole)), (1, 0));
+        assert!(cut.contains(">above the axis<") && !whole.contains(">above the axis<"));
+    }
 }

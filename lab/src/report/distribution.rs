@@ -36,6 +36,15 @@ pub(super) fn steps(mut values: Vec<f64>) -> Vec<(f64, f64)> {
     values.into_iter().enumerate().flat_map(step).collect()
 }
 
+/// Steps at the points of a distribution that is known at these alone.
+fn held(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let before = std::iter::once(0.0).chain(points.iter().map(|(_, share)| *share));
+    let steps = points.iter().zip(before);
+    steps
+        .flat_map(|((value, share), before)| [(*value, before), (*value, *share)])
+        .collect()
+}
+
 /// A curve for each controller that `points` has some of.
 pub(super) fn curves(draft: &Draft, mut points: impl FnMut(&str) -> Vec<(f64, f64)>) -> Vec<Curve> {
     let curve = |name: &String| {
@@ -120,14 +129,16 @@ fn delays(draft: &Draft, results: &Results) -> Option<Figure> {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             (!values.is_empty()).then_some((mean, *share))
         };
-        PERCENTILES.iter().filter_map(point).collect()
+        let points: Vec<(f64, f64)> = PERCENTILES.iter().filter_map(point).collect();
+        held(&points)
     });
     (!curves.is_empty()).then(|| {
         draft.figure(
             &["queueing-delay"],
             "Queueing delay of packets".to_owned(),
             format!(
-                "Median, 95th and 99th percentile and maximum, each the mean over all runs, {}.",
+                "Median, 95th and 99th percentile and maximum, each the mean over all runs, {}. \
+                 Between them nothing is known: each step is at its percentile.",
                 draft.manifest.backend
             ),
             Chart::Curves(Curves {
@@ -155,6 +166,12 @@ fn title(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn percentiles_are_steps_and_not_joined() {
+        let known = held(&[(2.0, 0.5), (9.0, 1.0)]);
+        assert_eq!(known, [(2.0, 0.0), (2.0, 0.5), (9.0, 0.5), (9.0, 1.0)]);
+    }
 
     #[test]
     fn a_distribution_rises_by_the_same_step_at_each_value() {

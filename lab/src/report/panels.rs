@@ -11,6 +11,8 @@ use crate::results::Row;
 /// first column that exists is the main one.
 pub(super) struct Panel {
     title: &'static str,
+    /// A sentence for the caption.
+    note: &'static str,
     label: &'static str,
     factor: f64,
     columns: &'static [(&'static str, &'static str)],
@@ -19,6 +21,8 @@ pub(super) struct Panel {
 pub(super) const PANELS: [Panel; 3] = [
     Panel {
         title: "window",
+        note: " A window that has just been reduced is below what is in flight until packets are \
+               acknowledged or lost.",
         label: "kB",
         factor: 1e-3,
         columns: &[
@@ -29,6 +33,7 @@ pub(super) const PANELS: [Panel; 3] = [
     },
     Panel {
         title: "rates",
+        note: "",
         label: "Mbit/s",
         factor: 1e-6,
         columns: &[
@@ -39,6 +44,7 @@ pub(super) const PANELS: [Panel; 3] = [
     },
     Panel {
         title: "delays",
+        note: "",
         label: "ms",
         factor: 1.0,
         columns: &[("rtt_ms", "RTT"), ("queue_ms", "queue")],
@@ -78,7 +84,10 @@ pub(super) fn panel(
     Some(draft.figure(
         &["time", group, controller, panel.title],
         of(&format!("{controller}: {}", panel.title), group),
-        format!("Seed {}, {}.", row.seed, draft.manifest.backend),
+        format!(
+            "Seed {}, {}.{}",
+            row.seed, draft.manifest.backend, panel.note
+        ),
         chart("seconds", panel.label, curves),
     ))
 }

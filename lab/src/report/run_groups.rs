@@ -8,7 +8,7 @@ use super::panels::{panel, PANELS};
 use super::section::Draft;
 use super::series::{read, Series};
 use super::time_series::TimeSeries;
-use crate::plot::palette::Look;
+use crate::plot::palette::{Look, MUTED};
 use crate::plot::{Chart, Curve, Curves, Figure, Scale};
 use crate::results::{labels, Results, Row};
 
@@ -118,7 +118,7 @@ fn group(draft: &Draft, title: String, caption: String, flows: &[Flow], several:
     let mut together = time_series.windows();
     let goodput = |it: &Series| it.growth("body_bytes", PARTS, 8e-6);
     let goodput = time_series.over_time("goodput", "goodput over time", "goodput, Mbit/s", goodput);
-    together.extend(goodput);
+    together.extend(goodput.map(|figure| with_capacity(figure, flows)));
     together.extend(time_series.spread("RTT", "rtt_ms"));
     together.extend(time_series.spread("queueing delay", "queue_ms"));
     let alone = flows.iter().filter(|_| !several).map(|(row, series)| {
@@ -131,6 +131,26 @@ fn group(draft: &Draft, title: String, caption: String, flows: &[Flow], several:
         alone: alone.collect(),
         title,
     }
+}
+
+/// Adds the rate of the bottleneck, where the series have it, which goodput may exceed for a time.
+fn with_capacity(mut figure: Figure, flows: &[Flow]) -> Figure {
+    let capacity = flows
+        .iter()
+        .map(|(_, series)| series.points("capacity_bps", 1e-6));
+    let capacity = capacity.into_iter().find(|points| points.len() > 1);
+    if let (Chart::Curves(chart), Some(points)) = (&mut figure.chart, capacity) {
+        chart.curves.push(Curve {
+            name: "rate of the link".to_owned(),
+            ink: MUTED,
+            dash: "2 2",
+            beside: false,
+            points,
+        });
+        figure.caption += " Goodput counts bytes in order: what waits behind a lost packet counts \
+                           when that has come, and may exceed the rate of the link for a time.";
+    }
+    figure
 }
 
 pub(super) fn curve(name: &str, look: Look, points: Vec<(f64, f64)>) -> Option<Curve> {
