@@ -274,9 +274,21 @@ fn a_report_is_one_file_with_everything_in_its_order() {
     let elsewhere =
         page.matches("://").count() - page.matches("http://www.w3.org/2000/svg").count();
     assert_eq!(elsewhere, 0);
-    for sign in ["<script", "<link", "<img", "url(", "@import"] {
+    for sign in ["<script ", "<link", "<img", "url(", "@import", "fetch("] {
         assert!(!page.contains(sign), "{sign}");
     }
+    // The page's own script, which is small.
+    let (_, script) = page.split_once("<script>").unwrap();
+    let (script, rest) = script.split_once("</script>").unwrap();
+    assert!(script.len() < 6_000 && !rest.contains("<script"));
+    // Landmarks, and boxes that scroll by keyboard, each with a name.
+    assert!(page.contains("<main>"));
+    assert!(page.contains("\" aria-label=\"Rows &amp; &lt;b&gt;columns&lt;/b&gt;\">"));
+    let boxes = page.matches("class=\"scroll\"").count();
+    assert!(boxes > 0);
+    let focusable = "class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"";
+    assert_eq!(page.matches(focusable).count(), boxes);
+    assert!(page.contains("data-x=\"") && page.contains("data-s=\"westwood\""));
     // What results say is text and never markup.
     assert!(page.contains("Rows &amp; &lt;b&gt;columns&lt;/b&gt;") && !page.contains("<b>columns"));
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
@@ -408,6 +420,8 @@ fn every_command_and_link_of_a_report_works_when_it_is_pasted() {
         assert!(place.path("out").join(link).exists(), "{link}");
     }
     let copies = links.iter().filter(|it| it.ends_with(".qvis.sqlog"));
+    // What may be above the rate of the link is drawn with it.
+    assert!(page.contains(">rate of the link<") && page.contains("may exceed the rate"));
     // Of both ends of two runs.
     assert_eq!(copies.count(), 4);
 }

@@ -65,7 +65,10 @@ pub(crate) fn document(title: &str, main: &Markup) -> String {
                 title { (title) }
                 style { (PreEscaped(style)) }
             }
-            body { (main) }
+            body {
+                main { (main) }
+                script { (PreEscaped(include_str!("script.js"))) }
+            }
         }
     };
     document.into_string()
@@ -73,7 +76,7 @@ pub(crate) fn document(title: &str, main: &Markup) -> String {
 
 fn contents(sections: &[Section], palette: &Palette) -> Markup {
     html! {
-        nav {
+        nav aria-label="plans" {
             ul {
                 @for section in sections {
                     @let manifest = &section.manifest;
@@ -109,7 +112,7 @@ impl Frame {
         let manifest = &section.manifest;
         let seeds = words::count(manifest.seeds.len(), "seed");
         html! {
-            section id=(words::slug(&manifest.plan)) {
+            section id=(words::slug(&manifest.plan)) aria-label=(manifest.title) {
                 @if !self.alone { h2 { (manifest.title) } }
                 (verdict(section, &self.palette))
                 @for paragraph in manifest.description.split("\n\n") { p { (words::prose(paragraph)) } }

@@ -119,7 +119,7 @@ pub(super) fn verdict(section: &Section, palette: &Palette) -> Markup {
             }
         }
         @if rankings.iter().any(|it| it.rows > 1) {
-            div.scroll {
+            div.scroll tabindex="0" role="region" aria-label="wins" {
                 table {
                     thead {
                         tr {

@@ -21,7 +21,7 @@ pub(super) fn metric(shown: &Shown, palette: &Palette, with_references: bool) ->
         references.cloned().collect::<Vec<_>>()
     };
     html! {
-        div.scroll {
+        div.scroll tabindex="0" role="region" aria-label=(words::heading(metric)) {
             table {
                 thead {
                     tr {
@@ -70,7 +70,7 @@ pub(super) fn controllers(metrics: &[Shown], palette: &Palette) -> Markup {
     });
     let columns: Vec<_> = columns.collect();
     html! {
-        div.scroll {
+        div.scroll tabindex="0" role="region" aria-label="means of the metrics" {
             table {
                 thead {
                     tr {
