@@ -350,8 +350,8 @@ impl<'a> Fields<'a> {
         self.get("congestion_window").or_else(|| self.get("cwnd"))
     }
 
-    /// Packets declared lost since the last such event, from quiche's own field, or from the flat one
-    /// of a copy for qvis; `None` without either.
+    /// Packets declared lost since the last such event, from quiche's own field, or from the flat
+    /// one of a copy for qvis; `None` without either.
     pub fn newly_lost(&self) -> Option<u64> {
         self.lost_packets().map(|change| change.delta)
     }
