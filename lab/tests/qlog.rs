@@ -208,6 +208,8 @@ fn a_picture_has_the_controllers_the_labels_and_the_time_that_were_asked_for() {
     }
     let named = drawn(&["a.sqlog", "b.sqlog", "--label", "new", "--label", "old"]);
     assert!(named.contains(">new</text>") && named.contains(">old</text>"));
+    let narrow = drawn(&["a.sqlog", "--width", "400"]);
+    assert!(narrow.contains("width=\"424\""));
     // Ticks of 0.1 s, and none before or after.
     let part = drawn(&["a.sqlog", "--from", "500ms", "--to", "1s"]);
     for (text, there) in [("0.5", true), ("0.9", true), ("0.4", false), ("1.5", false)] {
@@ -222,6 +224,7 @@ fn a_picture_has_the_controllers_the_labels_and_the_time_that_were_asked_for() {
             &["--label", "one", "--label", "one"],
             "--label: duplicate (got one twice)",
         ),
+        (&["--width", "10"], "10 is not in 240..=4000"),
         (&["--from", "1min"], "--from: too late (got 60 s)"),
         (&["--from", "1s", "--to", "1s"], "--to: too early (got 1 s)"),
     ] {

@@ -427,6 +427,29 @@ fn every_command_and_link_of_a_report_works_when_it_is_pasted() {
 }
 
 #[test]
+fn tables_come_as_latex_and_csv() {
+    let place = Place::new(&[("results", made("table-4.2", received))]);
+    let said = place.ok("report results --tables tables");
+    assert!(said.contains("tables: tables\n"), "{said}");
+    let latex = place.read("tables/table-4.2-received-mb.tex");
+    for part in [
+        "% petra-lab run plans/table-4.2.toml --seeds 3 -o results\n",
+        "\\begin{tabular}{llrrr}\n",
+        "case & reading & mechanism & westwood & reno \\\\\n",
+        "row 1 & as printed & $30.00 \\pm 0.25$ & $20.00 \\pm 0.25$ & $10.00",
+        "Rows \\& <b>columns</b>",
+    ] {
+        assert!(latex.contains(part), "{part}\nis not in\n{latex}");
+    }
+    let csv = place.read("tables/table-4.2-received-mb.csv");
+    assert!(
+        csv.starts_with("case,reading,controller,metric,mean,interval,runs\n"),
+        "{csv}"
+    );
+    assert_eq!(csv.lines().count(), 1 + 4 * 3);
+}
+
+#[test]
 fn the_order_of_each_row_holds_is_undecided_or_reversed() {
     let place = Place::new(&[("results", made("table-4.2", received))]);
     place.ok("report results");

@@ -26,7 +26,7 @@ const MARGIN: f64 = 12.0;
 /// The figure as an element of a page: with no size of its own and no colour
 /// behind it.
 pub(crate) fn svg(figure: &Figure) -> String {
-    let (canvas, width, height) = drawn(figure);
+    let (canvas, width, height) = drawn(figure, None);
     let label = escaped(&format!("{}. {}", figure.title, figure.caption));
     let attributes = format!("viewBox=\"0 0 {width} {height}\" aria-label=\"{label}\"");
     canvas.finish(&attributes, "")
@@ -34,7 +34,12 @@ pub(crate) fn svg(figure: &Figure) -> String {
 
 /// The figure as a file, with the command that makes it.
 pub(crate) fn svg_file(figure: &Figure) -> String {
-    let (canvas, width, height) = drawn(figure);
+    svg_sized(figure, None)
+}
+
+/// The same in a width in points, without the margin.
+pub(crate) fn svg_sized(figure: &Figure, width: Option<f64>) -> String {
+    let (canvas, width, height) = drawn(figure, width);
     let (title, about) = (escaped(&figure.title), escaped(&about(figure)));
     let (light, dark, css) = (hex(PAPER.light), hex(PAPER.dark), dark_css("svg"));
     let style = format!(
@@ -59,6 +64,15 @@ fn framed(title: &str, width: f64, height: f64) -> String {
 ///
 /// A figure without a size.
 pub(crate) fn png(figure: &Figure) -> Result<Vec<u8>> {
+    png_sized(figure, None)
+}
+
+/// The same in a width in points, without the margin.
+///
+/// # Errors
+///
+/// A figure without a size.
+pub(crate) fn png_sized(figure: &Figure, width: Option<f64>) -> Result<Vec<u8>> {
     static OPTIONS: LazyLock<Options> = LazyLock::new(|| {
         let mut fonts = fontdb::Database::new();
         fonts.load_font_data(dejavu::sans::regular().to_vec());
@@ -68,7 +82,7 @@ pub(crate) fn png(figure: &Figure) -> Result<Vec<u8>> {
             ..Options::default()
         }
     });
-    let (canvas, width, height) = drawn(figure);
+    let (canvas, width, height) = drawn(figure, width);
     let tree = Tree::from_str(&canvas.finish(&framed("", width, height), ""), &OPTIONS)?;
     let size = tree.size().to_int_size().scale_by(DENSITY);
     let size = size.context("a figure without a size")?;
@@ -94,23 +108,28 @@ fn about(figure: &Figure) -> String {
 }
 
 /// The elements of a figure, its width and its height in points.
-fn drawn(figure: &Figure) -> (Canvas, f64, f64) {
+fn drawn(figure: &Figure, width: Option<f64>) -> (Canvas, f64, f64) {
     let mut canvas = Canvas::default();
-    let (width, height) = match &figure.chart {
+    let usual = match &figure.chart {
+        Chart::Rows(_) | Chart::Curves(_) => WIDTH,
+        Chart::Panels(_) => WIDE,
+    };
+    let width = width.unwrap_or(usual);
+    let height = match &figure.chart {
         Chart::Rows(rows) => {
-            let layout = rows::Layout::new(rows, WIDTH);
+            let layout = rows::Layout::new(rows, width);
             layout.draw(&mut canvas);
-            (WIDTH, layout.height())
+            layout.height()
         }
         Chart::Curves(curves) => {
-            let layout = curves::Layout::new(curves, WIDTH);
+            let layout = curves::Layout::new(curves, width);
             layout.draw(&mut canvas, 0.0);
-            (WIDTH, layout.height())
+            layout.height()
         }
         Chart::Panels(panels) => {
-            let layout = panels::Layout::new(panels, WIDE);
+            let layout = panels::Layout::new(panels, width);
             layout.draw(&mut canvas);
-            (WIDE, layout.height())
+            layout.height()
         }
     };
     (canvas, width, height.ceil())

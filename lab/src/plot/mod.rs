@@ -17,7 +17,11 @@ mod panels;
 mod rows;
 
 pub(crate) use self::downsample::downsample;
-pub(crate) use self::image::{png, svg, svg_file};
+pub(crate) use self::image::{png, png_sized, svg, svg_file, svg_sized};
+
+/// Widths of pictures in points that have room for axes and legends.
+pub(crate) const WIDTHS: std::ops::RangeInclusive<u16> = 240..=4000;
+
 use palette::{Dash, Ink, Shape};
 
 /// A picture, as data.

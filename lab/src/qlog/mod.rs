@@ -26,6 +26,7 @@ use petra_qlog::qvis::{self, Detail, Size, Summary};
 use petra_qlog::stats::Stats;
 use petra_qlog::QVIS_SUFFIX;
 
+use crate::plot::WIDTHS;
 use crate::units::{parse_duration, parse_size};
 use input::Input;
 use output::Output;
@@ -82,12 +83,21 @@ struct Plot {
     /// controller, else its file].
     #[arg(long, value_name = "NAME")]
     label: Vec<String>,
+    /// Width of an .svg or .png in points, 72 an inch on paper [default: 920].
+    #[arg(long, value_name = "POINTS", value_parser = width())]
+    width: Option<u16>,
     /// Begin the picture at this time.
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_duration)]
     from: Duration,
     /// End it at this time [default: that of the last event].
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     to: Option<Duration>,
+}
+
+/// The widths that are accepted.
+fn width() -> clap::builder::RangedI64ValueParser<u16> {
+    let (least, most) = (*WIDTHS.start(), *WIDTHS.end());
+    clap::value_parser!(u16).range(i64::from(least)..=i64::from(most))
 }
 
 impl Plot {
@@ -113,7 +123,7 @@ impl Plot {
             Ok(())
         })?;
         plot::distinct(&mut curves, &files, &self.label)?;
-        plot::write(&curves, format, &self.out)
+        plot::write(&curves, (format, self.width.map(f64::from)), &self.out)
     }
 }
 

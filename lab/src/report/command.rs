@@ -10,9 +10,9 @@ use clap::Args;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 
-use super::markdown;
 use super::page::{page, Frame};
 use super::section::{Names, Section};
+use super::{exports, markdown};
 use crate::plot::palette::Palette;
 use crate::plot::{png, svg_file, Figure};
 use crate::results::{write_whole, ResultSet};
@@ -34,6 +34,9 @@ pub struct Report {
     /// -->` and `<!-- end of numbers -->`; one that is not there is begun.
     #[arg(long, value_name = "FILE.md")]
     markdown: Option<PathBuf>,
+    /// A folder that gets the tables of all metrics, each as LaTeX and as CSV.
+    #[arg(long, value_name = "FOLDER")]
+    tables: Option<PathBuf>,
     /// The folder of the plots [default: beside the file, under its name with
     /// the ending .plots].
     #[arg(long, value_name = "FOLDER")]
@@ -86,6 +89,10 @@ impl Report {
         if let Some(page) = &self.markdown {
             markdown::write(page, &sections, &set.plans)?;
             writeln!(io::stdout(), "numbers: {}", page.display())?;
+        }
+        if let Some(folder) = &self.tables {
+            let count = exports::write(&sections, folder)?;
+            writeln!(io::stdout(), "{count} tables: {}", folder.display())?;
         }
         writeln!(io::stdout(), "{} plots: {}", figures.len(), plots.display())?;
         writeln!(io::stdout(), "report: {}", out.display())?;

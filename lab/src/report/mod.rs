@@ -11,6 +11,7 @@
 mod bars;
 mod command;
 mod distribution;
+mod exports;
 mod frontier;
 mod grid;
 mod markdown;

@@ -11,7 +11,7 @@ use maud::{html, PreEscaped};
 
 pub(super) use curves::Curves;
 
-use crate::plot::{png, svg, svg_file, Figure};
+use crate::plot::{png_sized, svg, svg_sized, Figure};
 use crate::report::document;
 use crate::results::write_whole;
 use crate::shell;
@@ -86,12 +86,16 @@ pub(super) fn distinct(traces: &mut [Curves], files: &[String], labels: &[String
 /// # Errors
 ///
 /// What cannot be drawn or written.
-pub(super) fn write(traces: &[Curves], format: Format, target: &Path) -> Result<()> {
+pub(super) fn write(
+    traces: &[Curves],
+    (format, width): (Format, Option<f64>),
+    target: &Path,
+) -> Result<()> {
     let figure = figure::figure(traces, shell::command(env::args().skip(1)));
     let bytes = match format {
         Format::Html => page(&figure).into_bytes(),
-        Format::Svg => svg_file(&figure).into_bytes(),
-        Format::Png => png(&figure)?,
+        Format::Svg => svg_sized(&figure, width).into_bytes(),
+        Format::Png => png_sized(&figure, width)?,
     };
     write_whole(target, |file| Ok(file.write_all(&bytes)?))
 }
