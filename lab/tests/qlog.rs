@@ -174,6 +174,8 @@ fn pictures_of_one_trace_and_of_several_are_made() {
         assert!(svg.contains(drawn), "{drawn}");
     }
     let both = fs::read_to_string(folder.join("both.html")).unwrap();
+    // In a figure, which the page's script works on.
+    assert!(both.contains("<figure class=\"large\"><svg"));
     for drawn in [
         "congestion window, kB",
         "petra: bytes in flight",

@@ -104,8 +104,10 @@ pub(super) fn write(
 fn page(figure: &Figure) -> String {
     let main = html! {
         h1 { (figure.title) }
-        (PreEscaped(svg(figure)))
-        p.muted { (figure.caption) " Made by: " code { (figure.command) } }
+        figure.large {
+            (PreEscaped(svg(figure)))
+            figcaption { (figure.caption) " Made by: " code { (figure.command) } }
+        }
     };
     document(&figure.title, &main)
 }
