@@ -37,7 +37,7 @@ use super::window::Window;
 use ack_aggregation::AckAggregation;
 use additive_increase::AdditiveIncrease;
 use competition::Competition;
-pub use config::PetraConfig;
+pub use config::{PetraConfig, Queue};
 use congestion_response::Decision;
 use delivery_rate::DeliveryRate;
 use loss_rate::LossRate;
@@ -131,12 +131,27 @@ impl Petra {
         self.test_queue(StandingQueue::persists)
     }
 
+    /// Returns true if a standing queue is longer than the user allows.
+    fn queue_is_too_long(&self) -> bool {
+        let allowed = self.allowed_delay();
+        self.test_queue(|queue, min_rtt, datagram, rate| {
+            queue.persists_beyond(allowed, min_rtt, datagram, rate)
+        })
+    }
+
+    /// The queueing delay that is not drained.
+    fn allowed_delay(&self) -> Duration {
+        let base = self.rtt.map(|rtt| self.queue.base_rtt(rtt.min));
+        base.unwrap_or_default()
+            .mul_f64(self.config.queue.allowed_delay())
+    }
+
     /// Returns true if a standing queue is long enough to explain a loss.
     fn queue_explains_loss(&self) -> bool {
         self.test_queue(StandingQueue::explains_loss)
     }
 
-    fn test_queue(&self, test: fn(&StandingQueue, Duration, f64, f64) -> bool) -> bool {
+    fn test_queue(&self, test: impl Fn(&StandingQueue, Duration, f64, f64) -> bool) -> bool {
         let (Some(rtt), Some(rate)) = (self.rtt, self.delivery.estimate()) else {
             return false;
         };
@@ -157,6 +172,13 @@ impl Petra {
         true
     }
 
+    /// Starts a test for competing flows, with the window to return to if there are any.
+    fn test_competition(&mut self, restore: Option<f64>) {
+        if self.config.queue.tests_competition() {
+            self.competition.on_reduction(restore);
+        }
+    }
+
     fn respond_to_queue(&mut self, ack: &Ack) {
         let (slow_start, before) = (self.window.in_slow_start(), self.window.bytes());
         let decision = if slow_start {
@@ -166,7 +188,7 @@ impl Petra {
         };
         self.queue_decision = Some(decision);
         if self.act(decision, ack.now, Reduction::Queue) && !slow_start {
-            self.competition.on_reduction(Some(before));
+            self.test_competition(Some(before));
         }
     }
 
@@ -257,7 +279,7 @@ impl Controller for Petra {
         if let Some(rate) = self.delivery.estimate() {
             self.queue.on_rate(rate, self.window.datagram());
         }
-        self.queue.on_ack(ack);
+        self.queue.on_ack(ack, self.window.in_slow_start());
         let queued = self.queue_persists();
         self.delivery.on_ack(ack, queued);
         self.slow_start.on_ack(ack);
@@ -291,7 +313,7 @@ impl Controller for Petra {
         let decision = self.loss_response(loss);
         self.loss_decision = Some(decision);
         if self.act(decision, loss.now, Reduction::Loss) {
-            self.competition.on_reduction(None);
+            self.test_competition(None);
         }
     }
 
@@ -299,7 +321,7 @@ impl Controller for Petra {
         let decision = self.pto_response(pto);
         self.loss_decision = Some(decision);
         if self.act(decision, pto.now, Reduction::Pto) {
-            self.competition.on_reduction(None);
+            self.test_competition(None);
         }
     }
 

@@ -2,9 +2,61 @@
 
 use super::super::controller::{Controller, Factory, Settings};
 use super::super::mechanisms::Mechanisms;
-use super::super::options::{Alpha, Entry, Gain, Options, Seconds};
+use super::super::options::{Alpha, Entry, Gain, OptionValue, Options, Seconds};
 use super::super::pacing;
 use super::Petra;
+
+/// The point on the frontier of goodput and queueing delay. On a link of constant rate the
+/// difference is small; where the rate varies, a queue keeps the link busy when the rate rises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// Drains every standing queue. Competing flows that fill the queue take most of the path.
+    Short,
+    /// Drains a standing queue that is self-inflicted, and holds its own beside competing flows.
+    Balanced,
+    /// Leaves a standing queue of half of the base RTT, and is otherwise as `Balanced`.
+    Full,
+}
+
+impl Queue {
+    /// Returns true if a drain is followed by a test for competing flows.
+    pub(super) fn tests_competition(self) -> bool {
+        self != Queue::Short
+    }
+
+    /// The queueing delay that is not drained, as a share of the base RTT.
+    pub(super) fn allowed_delay(self) -> f64 {
+        match self {
+            Queue::Short | Queue::Balanced => 0.0,
+            Queue::Full => 0.5,
+        }
+    }
+}
+
+impl OptionValue for Queue {
+    fn set(&mut self, text: &str) -> bool {
+        *self = match text {
+            "short" => Queue::Short,
+            "balanced" => Queue::Balanced,
+            "full" => Queue::Full,
+            _ => return false,
+        };
+        true
+    }
+
+    fn accepted(&self) -> String {
+        "short, balanced or full".into()
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Queue::Short => "short",
+            Queue::Balanced => "balanced",
+            Queue::Full => "full",
+        }
+        .into()
+    }
+}
 
 /// Configuration of `petra`.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +71,8 @@ pub struct PetraConfig {
     pub timeout_floor: Seconds,
     /// Pacing rate over `cwnd / smoothed_rtt`.
     pub pacing_gain: Gain,
+    /// Goodput against queueing delay where the rate of the path varies.
+    pub queue: Queue,
     /// Drains a self-inflicted standing queue.
     pub drain: bool,
     /// Grows faster while no queue persists.
@@ -37,6 +91,7 @@ impl Default for PetraConfig {
             min_sample_interval: Alpha::thousandths(500),
             timeout_floor: Seconds::thousandths(1_000),
             pacing_gain: Gain::thousandths(1_100),
+            queue: Queue::Balanced,
             drain: true,
             probe: true,
             ack_allowance: true,
@@ -68,6 +123,11 @@ impl Options for PetraConfig {
                 &mut self.timeout_floor,
             ),
             pacing::entry(&mut self.pacing_gain),
+            Entry::new(
+                "queue",
+                "goodput against queueing delay where the rate varies",
+                &mut self.queue,
+            ),
             Entry::new(
                 "drain",
                 "drain a self-inflicted standing queue",

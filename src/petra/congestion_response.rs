@@ -135,7 +135,8 @@ impl Petra {
     }
 
     /// The response of slow start to an ACK: mechanism 1. Slow start ends when the delivery
-    /// rate no longer grows or a queue builds.
+    /// rate no longer grows or a queue builds. At least half of the window remains: a round
+    /// trip ago it was not larger, and no queue showed.
     pub(super) fn slow_start_response(&self, ack: &Ack) -> Decision {
         if !self.on().initial_ssthresh {
             return Decision::Keep(Why::Off);
@@ -143,7 +144,7 @@ impl Petra {
         match self.ssthresh_target() {
             None => Decision::Keep(Why::Unmeasured),
             Some(target) if self.slow_start.is_flat() || self.queue.is_building(ack.rtt.min) => {
-                Decision::Reduce(target.min(self.window.bytes()))
+                Decision::Reduce(target.clamp(self.window.half(), self.window.bytes()))
             }
             Some(_) => Decision::Keep(Why::NoQueue),
         }
@@ -156,7 +157,7 @@ impl Petra {
         }
         match self.ssthresh_target() {
             None => Decision::Keep(Why::Unmeasured),
-            Some(_) if !self.queue_persists() => Decision::Keep(Why::NoQueue),
+            Some(_) if !self.queue_is_too_long() => Decision::Keep(Why::NoQueue),
             Some(_) if self.window.sent_before_recovery(ack.last_sent) => {
                 Decision::Keep(Why::SentBeforeRecovery)
             }
@@ -165,9 +166,12 @@ impl Petra {
             Some(_) if self.competition.is_testing() => Decision::Keep(Why::TestPending),
             Some(target) => {
                 let bytes = self.window.bytes();
+                let rate = self.delivery.estimate().unwrap_or_default();
+                let allowed = rate * self.allowed_delay().as_secs_f64();
                 let aggregated = self
                     .bdp()
                     .is_none_or(|bdp| target > MAX_DRAINED_TARGET * bdp);
+                let target = target + allowed;
                 if aggregated && target >= bytes {
                     return Decision::Keep(Why::AckAggregation);
                 }

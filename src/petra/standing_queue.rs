@@ -32,6 +32,14 @@ const MIN_RTT_SAMPLES: u32 = 4;
 /// (<https://www.rfc-editor.org/rfc/rfc9002#section-5.3>).
 const RANGE_EWMA_DIVISOR: u32 = 8;
 
+/// Intervals of slow start after which a queue can end it. The delays of the first flights
+/// are too few to tell a queue from jitter. Growth waits meanwhile.
+const MIN_SLOW_START_INTERVALS: u32 = 4;
+
+/// Noise of slow start, in multiples of the largest decrease of the minimum RTT. Four was
+/// the best of 1, 2, 3 and 4 in `petra-lab run lab/plans/varying/jitter.toml`.
+const DECREASE_TO_NOISE: u32 = 4;
+
 /// Largest distance of the base RTT from the minimum RTT, in multiples of the noise: once
 /// for the packet that made the minimum, once for a round trip that happens to be calm.
 const MAX_BASE_OFFSET_NOISE: f64 = 2.0;
@@ -102,6 +110,34 @@ impl IntervalMinimum {
     }
 }
 
+/// Jitter between the round trips of slow start. A queue only grows while the window does,
+/// so a smaller minimum RTT than in the interval before shows jitter.
+///
+/// Where packets keep their order, one late packet delays all behind it. A round trip then
+/// has a small RTT range, and the next one another minimum RTT.
+#[derive(Clone, Copy, Debug, Default)]
+struct SlowStartJitter {
+    intervals: u32,
+    last: Option<Duration>,
+    largest_decrease: Duration,
+}
+
+impl SlowStartJitter {
+    /// Takes the minimum RTT of an interval that has ended.
+    fn add(&mut self, min: Duration) {
+        let decrease = self
+            .last
+            .map_or(Duration::ZERO, |last| last.saturating_sub(min));
+        self.largest_decrease = self.largest_decrease.max(decrease);
+        self.last = Some(min);
+        self.intervals = self.intervals.saturating_add(1);
+    }
+
+    fn noise(&self) -> Duration {
+        self.largest_decrease * DECREASE_TO_NOISE
+    }
+}
+
 /// Detects a standing queue by RTT samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StandingQueue {
@@ -114,6 +150,7 @@ pub(super) struct StandingQueue {
     floor: WindowedFilter<Duration>,
     /// The mean RTT range of a round trip, smoothed exponentially.
     range: Option<Duration>,
+    slow_start_jitter: SlowStartJitter,
     /// The highest estimate of the path's rate so far, in bytes per second.
     max_rate: f64,
     /// Transmission time of the datagrams that form no queue, at that rate.
@@ -128,6 +165,7 @@ impl Default for StandingQueue {
             round: IntervalMinimum::default(),
             floor: WindowedFilter::new(Duration::min),
             range: None,
+            slow_start_jitter: SlowStartJitter::default(),
             max_rate: 0.0,
             own_delay: Duration::ZERO,
         }
@@ -135,7 +173,7 @@ impl Default for StandingQueue {
 }
 
 impl StandingQueue {
-    pub(super) fn on_ack(&mut self, ack: &Ack) {
+    pub(super) fn on_ack(&mut self, ack: &Ack, in_slow_start: bool) {
         let Some(rtt) = self.min_rtt.on_ack(ack) else {
             return;
         };
@@ -143,6 +181,9 @@ impl StandingQueue {
             self.floor.end_round();
             self.floor.add(round.min);
             self.ended = Some(round.min);
+            if in_slow_start {
+                self.slow_start_jitter.add(round.min);
+            }
             let last = round.range();
             let range = self.range.unwrap_or(last);
             self.range = Some(range - range / RANGE_EWMA_DIVISOR + last / RANGE_EWMA_DIVISOR);
@@ -160,6 +201,7 @@ impl StandingQueue {
     /// The path has become longer, so that its minimum RTT was that of another path.
     pub(super) fn on_longer_path(&mut self, min_rtt: Duration) {
         self.min_rtt.on_longer_path(min_rtt);
+        self.slow_start_jitter = SlowStartJitter::default();
     }
 
     /// Returns the minimum RTT of the last interval of a round trip, once.
@@ -197,34 +239,52 @@ impl StandingQueue {
             .saturating_sub(self.own_delay)
     }
 
+    fn slow_start_noise(&self) -> Duration {
+        self.noise().max(self.slow_start_jitter.noise())
+    }
+
     /// Returns true if every packet of the last round trip waited for long enough to make a
     /// drain worthwhile. `rate` is the estimate of the path's rate, in bytes per second.
     pub(super) fn persists(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
-        self.exceeds(min_rtt, DRAIN_DELAY_DIVISOR, datagram, rate)
+        self.persists_beyond(Duration::ZERO, min_rtt, datagram, rate)
+    }
+
+    /// Returns true if every packet of the last round trip waited for longer than `allowed`
+    /// by as much as [`Self::persists`] asks for.
+    pub(super) fn persists_beyond(
+        &self,
+        allowed: Duration,
+        min_rtt: Duration,
+        datagram: f64,
+        rate: f64,
+    ) -> bool {
+        let least = self.min_excess(min_rtt, DRAIN_DELAY_DIVISOR, datagram, rate);
+        self.round.excess(self.base_rtt(min_rtt)) > least + allowed
     }
 
     /// Returns true if every packet of the last round trip waited for long enough to
     /// explain a loss.
     pub(super) fn explains_loss(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
-        self.exceeds(min_rtt, LOSS_DELAY_DIVISOR, datagram, rate)
+        let least = self.min_excess(min_rtt, LOSS_DELAY_DIVISOR, datagram, rate);
+        self.round.excess(self.base_rtt(min_rtt)) > least
     }
 
-    fn exceeds(&self, min_rtt: Duration, divisor: u32, datagram: f64, rate: f64) -> bool {
-        let threshold = min_delay(min_rtt, divisor, datagram, rate).max(self.noise());
-        self.round.excess(self.base_rtt(min_rtt)) > threshold
+    fn min_excess(&self, min_rtt: Duration, divisor: u32, datagram: f64, rate: f64) -> Duration {
+        min_delay(min_rtt, divisor, datagram, rate).max(self.noise())
     }
 
     /// Returns true if a queue builds in slow start, confirmed by a whole round trip.
     pub(super) fn is_building(&self, min_rtt: Duration) -> bool {
-        let threshold = rtt_threshold(min_rtt) + self.noise();
-        self.round.excess(self.base_rtt(min_rtt)) >= threshold
+        let threshold = rtt_threshold(min_rtt) + self.slow_start_noise();
+        self.slow_start_jitter.intervals >= MIN_SLOW_START_INTERVALS
+            && self.round.excess(self.base_rtt(min_rtt)) >= threshold
     }
 
     /// Returns true if a packet with this RTT may have met the beginning of a queue, at half
     /// the threshold of [`Self::is_building`]. One packet proves nothing, but growth that
     /// waits for proof overfills the path.
     pub(super) fn may_be_building(&self, min_rtt: Duration, latest: Duration) -> bool {
-        let threshold = rtt_threshold(min_rtt) / 2 + self.noise();
+        let threshold = rtt_threshold(min_rtt) / 2 + self.slow_start_noise();
         latest.saturating_sub(self.base_rtt(min_rtt)) >= threshold
     }
 }
