@@ -579,6 +579,40 @@ mod in_congestion_avoidance {
         assert_eq!(petra.queue_response(&idle), Decision::Keep(Why::AppLimited));
     }
 
+    /// A queue of this delay, and the response to it.
+    fn response(queue: Queue, latest: u64) -> Decision {
+        let mut petra = queued(with(|config| config.queue = queue));
+        // Until the beginning of the queue is no longer jitter.
+        for now in 2_000..8_000 {
+            petra.on_ack(&measured(now, latest));
+        }
+        petra.window.set(200_000.0);
+        petra.config.drain = true;
+        petra.queue_response(&measured(8_000, latest))
+    }
+
+    #[test]
+    fn a_full_queue_keeps_half_of_the_base_rtt() {
+        // 45 ms are allowed above the base RTT of 90 ms and a threshold of 1.875 ms.
+        let decision = response(Queue::Full, 136);
+        assert_eq!(decision, Decision::Keep(Why::NoQueue));
+        // 1200 bytes a millisecond: 90 and 45 ms, and a datagram, are below 0.85 x 200 000.
+        let decision = response(Queue::Full, 138);
+        assert_near(reduction(decision), 170_000.0);
+        let decision = response(Queue::Balanced, 100);
+        assert_near(reduction(decision), 170_000.0);
+    }
+
+    #[test]
+    fn a_short_queue_has_no_test_for_competing_flows() {
+        let mut petra = queued(with(|config| config.queue = Queue::Short));
+        petra.config.drain = true;
+        // With the drain, delivery falls to half.
+        let drains = drains(&mut petra, (2_000..2_500).step_by(2));
+        assert!(drains.len() > 1, "{drains:?}");
+        assert!(!petra.competition.is_testing() && !petra.competition.is_detected());
+    }
+
     #[test]
     fn off_nothing_is_drained() {
         let petra = queued(petra());

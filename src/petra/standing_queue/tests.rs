@@ -17,7 +17,7 @@ fn persists(queue: &StandingQueue) -> bool {
 /// An ACK every 5 ms, all with this RTT.
 fn flow(queue: &mut StandingQueue, from: u64, to: u64, latest: u64) {
     for now in (from..to).step_by(5) {
-        queue.on_ack(&measured(now, latest));
+        queue.on_ack(&measured(now, latest), true);
     }
 }
 
@@ -39,7 +39,7 @@ fn one_packet_that_did_not_wait_disproves_a_queue() {
     let mut queue = StandingQueue::default();
     flow(&mut queue, 0, 400, 95);
     assert!(persists(&queue));
-    queue.on_ack(&measured(400, 91));
+    queue.on_ack(&measured(400, 91), true);
     assert!(!persists(&queue));
 }
 
@@ -49,7 +49,7 @@ fn acks_in_slots_are_no_queue() {
     // Every 20 ms the ACKs of the last 20 ms, the oldest first.
     for now in (20..1_000).step_by(20) {
         for held in [15, 10, 5, 0] {
-            queue.on_ack(&measured(now, 90 + held));
+            queue.on_ack(&measured(now, 90 + held), true);
             assert!(!persists(&queue));
             assert!(!queue.is_building(MIN_RTT));
         }
@@ -60,7 +60,7 @@ fn acks_in_slots_are_no_queue() {
 fn without_a_complete_interval_there_is_no_queue() {
     let mut queue = StandingQueue::default();
     assert!(!persists(&queue));
-    queue.on_ack(&measured(0, 500));
+    queue.on_ack(&measured(0, 500), true);
     assert!(!persists(&queue));
     assert!(!queue.is_building(MIN_RTT));
 }
@@ -70,7 +70,7 @@ fn a_queue_builds_at_an_eighth_of_the_minimum_rtt() {
     // 90 / 8 = 11.25 ms
     for (latest, builds) in [(101, false), (102, true)] {
         let mut queue = StandingQueue::default();
-        flow(&mut queue, 0, 250, latest);
+        flow(&mut queue, 0, 400, latest);
         assert_eq!(queue.is_building(MIN_RTT), builds, "{latest}");
     }
 }
@@ -78,12 +78,73 @@ fn a_queue_builds_at_an_eighth_of_the_minimum_rtt() {
 #[test]
 fn a_round_trip_confirms_a_queue_that_one_packet_suggests() {
     let mut queue = StandingQueue::default();
-    flow(&mut queue, 0, 200, 90);
+    flow(&mut queue, 0, 400, 90);
     assert!(queue.may_be_building(MIN_RTT, ms(120)));
-    flow(&mut queue, 200, 300, 120);
+    flow(&mut queue, 400, 500, 120);
     assert!(!queue.is_building(MIN_RTT));
-    flow(&mut queue, 300, 450, 120);
+    flow(&mut queue, 500, 650, 120);
     assert!(queue.is_building(MIN_RTT));
+}
+
+#[test]
+fn four_intervals_of_slow_start_come_before_a_queue() {
+    let mut queue = StandingQueue::default();
+    // Intervals end at 90, 180, 270 and 360 ms.
+    flow(&mut queue, 0, 360, 120);
+    assert!(queue.may_be_building(MIN_RTT, ms(120)));
+    assert!(!queue.is_building(MIN_RTT));
+    queue.on_ack(&measured(360, 120), true);
+    assert!(queue.is_building(MIN_RTT));
+}
+
+#[test]
+fn a_smaller_delay_than_before_is_jitter_while_the_window_grows() {
+    let mut queue = StandingQueue::default();
+    for (from, latest) in [(0, 100), (90, 95), (180, 100), (270, 100)] {
+        flow(&mut queue, from, from + 90, latest);
+    }
+    // The threshold of 11.25 ms and four times 5 ms.
+    for (latest, builds) in [(121, false), (122, true)] {
+        let mut queue = queue;
+        flow(&mut queue, 360, 560, latest);
+        assert_eq!(queue.is_building(MIN_RTT), builds, "{latest}");
+    }
+    // Half of the threshold, and four times 5 ms.
+    assert!(!queue.may_be_building(MIN_RTT, ms(115)));
+    assert!(queue.may_be_building(MIN_RTT, ms(116)));
+}
+
+#[test]
+fn after_slow_start_it_is_the_effect_of_a_reduction() {
+    for in_slow_start in [true, false] {
+        let mut queue = StandingQueue::default();
+        for now in 0..900 {
+            let latest = if (400..650).contains(&now) { 120 } else { 90 };
+            queue.on_ack(&measured(now, latest), in_slow_start);
+        }
+        assert_eq!(queue.may_be_building(MIN_RTT, ms(120)), !in_slow_start);
+    }
+}
+
+#[test]
+fn a_longer_path_has_jitter_of_its_own() {
+    let mut queue = StandingQueue::default();
+    flow(&mut queue, 0, 200, 140);
+    flow(&mut queue, 200, 400, 90);
+    assert!(!queue.may_be_building(MIN_RTT, ms(140)));
+    queue.on_longer_path(ms(90));
+    assert!(queue.may_be_building(MIN_RTT, ms(140)));
+}
+
+#[test]
+fn an_allowed_delay_raises_the_threshold() {
+    let mut queue = StandingQueue::default();
+    flow(&mut queue, 0, 400, 100);
+    // 90 / 48 = 1.875 ms
+    for (allowed, persists) in [(8, true), (9, false)] {
+        let beyond = queue.persists_beyond(ms(allowed), MIN_RTT, 1_200.0, 1e7);
+        assert_eq!(beyond, persists, "{allowed}");
+    }
 }
 
 #[test]
@@ -91,7 +152,7 @@ fn jitter_does_not_build_a_queue() {
     let mut queue = StandingQueue::default();
     // Jitter of 18 ms: a base RTT of 90 + 28, a threshold of 11.25 ms and the noise.
     for (index, now) in (0..1_000).step_by(5).enumerate() {
-        queue.on_ack(&measured(now, 118 + 6 * (index as u64 % 4)));
+        queue.on_ack(&measured(now, 118 + 6 * (index as u64 % 4)), true);
     }
     assert!(!queue.is_building(MIN_RTT));
     assert!(!queue.may_be_building(MIN_RTT, ms(118 + 23)));
@@ -102,7 +163,7 @@ fn jitter_does_not_build_a_queue() {
 fn few_samples_do_not_make_an_interval() {
     let mut queue = StandingQueue::default();
     for now in [0, 100, 200] {
-        queue.on_ack(&measured(now, 120));
+        queue.on_ack(&measured(now, 120), true);
     }
     assert!(!persists(&queue));
 }
@@ -133,7 +194,7 @@ fn the_threshold_is_the_largest_of_three() {
 /// RTTs that differ from ACK to ACK, from `least` to `least` + 6 ms.
 fn jittered(queue: &mut StandingQueue, from: u64, to: u64, least: u64) {
     for (index, now) in (from..to).step_by(5).enumerate() {
-        queue.on_ack(&measured(now, least + 2 * (index as u64 % 4)));
+        queue.on_ack(&measured(now, least + 2 * (index as u64 % 4)), true);
     }
 }
 
@@ -194,7 +255,7 @@ fn ack_aggregation_is_not_jitter() {
     let mut queue = StandingQueue::default();
     for now in (20..2_000).step_by(20) {
         for held in [15, 10, 5, 0] {
-            queue.on_ack(&measured(now, 95 + held));
+            queue.on_ack(&measured(now, 95 + held), true);
         }
     }
     assert_eq!(queue.base_rtt(MIN_RTT), MIN_RTT);
