@@ -6,8 +6,8 @@ use super::super::options::{Alpha, Entry, Gain, OptionValue, Options, Seconds};
 use super::super::pacing;
 use super::Petra;
 
-/// The point on the frontier of goodput and queueing delay. On a link of constant rate the
-/// difference is small; where the rate varies, a queue keeps the link busy when the rate rises.
+/// The point on the frontier of goodput and queueing delay. Where the rate varies, a queue
+/// keeps the link busy when the rate rises; on a link of constant rate it only adds delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
     /// Drains every standing queue. Competing flows that fill the queue take most of the path.
