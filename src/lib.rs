@@ -85,7 +85,7 @@ pub use highbrow::HighbrowConfig;
 pub use mechanisms::Mechanisms;
 pub use newreno_34::{Datagrams, Growth, NewReno34Config};
 pub use options::{Alpha, Bounded, Gain, OptionError, OutOfRange, Part, Seconds};
-pub use petra::{PetraConfig, Queue};
+pub use petra::{PetraConfig, QueueTarget};
 pub use petra_thesis::{Base, PetraThesisConfig};
 pub use westwood::WestwoodConfig;
 pub use westwood_nr::WestwoodNrConfig;

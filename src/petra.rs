@@ -37,7 +37,7 @@ use super::window::Window;
 use ack_aggregation::AckAggregation;
 use additive_increase::AdditiveIncrease;
 use competition::Competition;
-pub use config::{PetraConfig, Queue};
+pub use config::{PetraConfig, QueueTarget};
 use congestion_response::Decision;
 use delivery_rate::DeliveryRate;
 use loss_rate::LossRate;

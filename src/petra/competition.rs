@@ -6,7 +6,7 @@
 //!      ▲   ▲   delivery rate holds, or the queue is gone   │    │ delivery rate falls,
 //!      │   └───────────────────────────────────────────────┘    ▼ the queue persists
 //!      └─────────────────────────────────────────────────── Competing
-//!                   round trip without a queue
+//!         round trip without a queue, or 2, 4, ... 64 of them
 //! ```
 //!
 //! | delivery rate after a reduction | queue    | conclusion                             |
@@ -15,8 +15,14 @@
 //! | falls                           | persists | competing flows took the room          |
 //! | falls                           | gone     | the reduction was too large: undone    |
 //!
+//! The conclusion may be wrong: jitter, or a link that became slower, lets the delivery rate
+//! fall, too. It is therefore forgotten after two round trips, and each time that the next
+//! test repeats it, after twice as many.
+//!
 //! A round trip without a queue does not end the test: competing flows that reduce their
 //! windows empty a short queue for one round trip, and so does jitter.
+
+use std::ops::RangeInclusive;
 
 use super::super::controller::Time;
 
@@ -32,6 +38,10 @@ const TEST_ROUNDS: u32 = 3;
 /// whole datagram would hide a drain of 15 % from windows below seven datagrams.
 const ROUND_EDGE_DATAGRAMS: f64 = 0.25;
 
+/// Round trips after which competition is tested again, the first time and at most. A test
+/// costs a reduction, which competing flows answer by taking the room.
+const RETEST_ROUNDS: RangeInclusive<u32> = 2..=64;
+
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
     #[default]
@@ -42,17 +52,32 @@ enum State {
         rounds: u32,
         restore: Option<f64>,
     },
-    Competing,
+    /// Tested again after this many round trips.
+    Competing { rounds: u32 },
 }
 
 /// Detects competing flows by the delivery rate after reductions.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Competition {
     state: State,
+    /// Round trips that the next detection lasts.
+    lasts: u32,
     round_began: Time,
     delivered: u64,
     /// The delivery rate of the last whole round trip.
     rate: f64,
+}
+
+impl Default for Competition {
+    fn default() -> Self {
+        Self {
+            state: State::Unknown,
+            lasts: *RETEST_ROUNDS.start(),
+            round_began: Time::default(),
+            delivered: 0,
+            rate: 0.0,
+        }
+    }
 }
 
 impl Competition {
@@ -73,6 +98,7 @@ impl Competition {
     /// Forgets what was concluded, but not the round trip in progress.
     pub(super) fn restart(&mut self) {
         self.state = State::Unknown;
+        self.lasts = *RETEST_ROUNDS.start();
     }
 
     /// Ends a round trip. Returns the window to restore, if any.
@@ -86,7 +112,12 @@ impl Competition {
         }
         let mut restored = None;
         self.state = match self.state {
-            State::Competing if !queued => State::Unknown,
+            State::Competing { .. } if !queued => {
+                self.lasts = *RETEST_ROUNDS.start();
+                State::Unknown
+            }
+            State::Competing { rounds } if rounds > 1 => State::Competing { rounds: rounds - 1 },
+            State::Competing { .. } => State::Unknown,
             State::Testing {
                 rate,
                 rounds,
@@ -101,12 +132,14 @@ impl Competition {
                 let falls = delivered + ROUND_EDGE_DATAGRAMS * datagram < expected;
                 restored = restore.filter(|_| falls);
                 if falls && queued {
-                    State::Competing
+                    let rounds = self.lasts;
+                    self.lasts = (2 * rounds).min(*RETEST_ROUNDS.end());
+                    State::Competing { rounds }
                 } else {
                     State::Unknown
                 }
             }
-            state => state,
+            State::Unknown => State::Unknown,
         };
         restored
     }
@@ -119,7 +152,7 @@ impl Competition {
     /// Returns true while competing flows keep the queue full. A drain would only leave
     /// them the path.
     pub(super) fn is_detected(&self) -> bool {
-        matches!(self.state, State::Competing)
+        matches!(self.state, State::Competing { .. })
     }
 }
 
@@ -155,9 +188,54 @@ mod tests {
         // 94 and a quarter are below 0.95 x 100.
         assert_eq!(rounds(&mut competition, 300, &[94]), Some(150_000.0));
         assert!(competition.is_detected());
-        // The window is restored once; competition lasts as long as the queue.
-        assert_eq!(rounds(&mut competition, 400, &[80, 120, 120, 120]), None);
+        // The window is restored once.
+        assert_eq!(rounds(&mut competition, 400, &[80]), None);
         assert!(competition.is_detected());
+    }
+
+    /// Reduces under a queue so that a test finds competition. Returns the round trips until
+    /// that is forgotten, and moves `now` on by all of them.
+    fn lasts(competition: &mut Competition, now: &mut u64) -> usize {
+        let mut round = |competition: &mut Competition, datagrams| {
+            rounds(competition, *now, &[datagrams]);
+            *now += 100;
+        };
+        round(competition, 100);
+        competition.on_reduction(None);
+        (0..TEST_ROUNDS).for_each(|_| round(competition, 50));
+        let mut lasts = 0;
+        while competition.is_detected() {
+            round(competition, 100);
+            lasts += 1;
+        }
+        lasts
+    }
+
+    #[test]
+    fn it_is_tested_again_ever_more_rarely() {
+        let (mut competition, mut now) = (Competition::default(), 0);
+        let all = [(); 7].map(|()| lasts(&mut competition, &mut now));
+        assert_eq!(all, [2, 4, 8, 16, 32, 64, 64]);
+    }
+
+    #[test]
+    fn without_a_queue_and_after_a_restart_it_is_tested_soon() {
+        for restart in [false, true] {
+            let (mut competition, mut now) = (Competition::default(), 0);
+            let all = [(); 3].map(|()| lasts(&mut competition, &mut now));
+            assert_eq!(all, [2, 4, 8]);
+            if restart {
+                competition.restart();
+            } else {
+                rounds(&mut competition, now, &[100]);
+                competition.on_reduction(None);
+                rounds(&mut competition, now + 100, &[50, 50, 50]);
+                assert!(competition.is_detected());
+                now += 500;
+                competition.end_round(ms(now), false, 1_200.0);
+            }
+            assert_eq!(lasts(&mut competition, &mut now), 2);
+        }
     }
 
     #[test]

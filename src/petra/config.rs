@@ -9,36 +9,38 @@ use super::Petra;
 /// The point on the frontier of goodput and queueing delay. Where the rate varies, a queue
 /// keeps the link busy when the rate rises; on a link of constant rate it only adds delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
-    /// Drains every standing queue. Competing flows that fill the queue take most of the path.
+pub enum QueueTarget {
+    /// Drains every standing queue, whatever the delivery rate after it. Competing flows that
+    /// fill the queue take most of the path.
     Short,
-    /// Drains a standing queue that is self-inflicted, and holds its own beside competing flows.
+    /// Drains a standing queue unless competing flows keep it full.
     Balanced,
-    /// Leaves a standing queue of half of the base RTT, and is otherwise as `Balanced`.
+    /// Leaves a standing queue of up to half of the base RTT, and is otherwise as `Balanced`:
+    /// a loss under that queue is congestion.
     Full,
 }
 
-impl Queue {
+impl QueueTarget {
     /// Returns true if a drain is followed by a test for competing flows.
     pub(super) fn tests_competition(self) -> bool {
-        self != Queue::Short
+        self != QueueTarget::Short
     }
 
     /// The queueing delay that is not drained, as a share of the base RTT.
     pub(super) fn allowed_delay(self) -> f64 {
         match self {
-            Queue::Short | Queue::Balanced => 0.0,
-            Queue::Full => 0.5,
+            QueueTarget::Short | QueueTarget::Balanced => 0.0,
+            QueueTarget::Full => 0.5,
         }
     }
 }
 
-impl OptionValue for Queue {
+impl OptionValue for QueueTarget {
     fn set(&mut self, text: &str) -> bool {
         *self = match text {
-            "short" => Queue::Short,
-            "balanced" => Queue::Balanced,
-            "full" => Queue::Full,
+            "short" => QueueTarget::Short,
+            "balanced" => QueueTarget::Balanced,
+            "full" => QueueTarget::Full,
             _ => return false,
         };
         true
@@ -50,9 +52,9 @@ impl OptionValue for Queue {
 
     fn show(&self) -> String {
         match self {
-            Queue::Short => "short",
-            Queue::Balanced => "balanced",
-            Queue::Full => "full",
+            QueueTarget::Short => "short",
+            QueueTarget::Balanced => "balanced",
+            QueueTarget::Full => "full",
         }
         .into()
     }
@@ -72,7 +74,7 @@ pub struct PetraConfig {
     /// Pacing rate over `cwnd / smoothed_rtt`.
     pub pacing_gain: Gain,
     /// Goodput against queueing delay where the rate of the path varies.
-    pub queue: Queue,
+    pub queue: QueueTarget,
     /// Drains a self-inflicted standing queue.
     pub drain: bool,
     /// Grows faster while no queue persists.
@@ -91,7 +93,7 @@ impl Default for PetraConfig {
             min_sample_interval: Alpha::thousandths(500),
             timeout_floor: Seconds::thousandths(1_000),
             pacing_gain: Gain::thousandths(1_100),
-            queue: Queue::Balanced,
+            queue: QueueTarget::Balanced,
             drain: true,
             probe: true,
             ack_allowance: true,

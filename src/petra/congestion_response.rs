@@ -135,15 +135,18 @@ impl Petra {
     }
 
     /// The response of slow start to an ACK: mechanism 1. Slow start ends when the delivery
-    /// rate no longer grows or a queue builds. At least half of the window remains: a round
-    /// trip ago it was not larger, and no queue showed.
+    /// rate no longer grows or a queue builds. Where a queue builds, at least half of the
+    /// window remains: a round trip ago it was not larger, and no queue showed.
     pub(super) fn slow_start_response(&self, ack: &Ack) -> Decision {
         if !self.on().initial_ssthresh {
             return Decision::Keep(Why::Off);
         }
         match self.ssthresh_target() {
             None => Decision::Keep(Why::Unmeasured),
-            Some(target) if self.slow_start.is_flat() || self.queue.is_building(ack.rtt.min) => {
+            Some(target) if self.slow_start.is_flat() => {
+                Decision::Reduce(target.min(self.window.bytes()))
+            }
+            Some(target) if self.queue.is_building(ack.rtt.min) => {
                 Decision::Reduce(target.clamp(self.window.half(), self.window.bytes()))
             }
             Some(_) => Decision::Keep(Why::NoQueue),

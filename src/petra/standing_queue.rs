@@ -36,9 +36,9 @@ const RANGE_EWMA_DIVISOR: u32 = 8;
 /// are too few to tell a queue from jitter. Growth waits meanwhile.
 const MIN_SLOW_START_INTERVALS: u32 = 4;
 
-/// Noise of slow start, in multiples of the largest decrease of the minimum RTT. Four was
-/// the best of 1, 2, 3 and 4 in `petra-lab run lab/plans/varying/jitter.toml`.
-const DECREASE_TO_NOISE: u32 = 4;
+/// Noise of slow start, in multiples of the swing: the best of 4, 6, 8 and 12 in
+/// `petra-lab run lab/plans/varying/jitter.toml`, and no worse than 30.
+const SWING_TO_NOISE: u32 = 12;
 
 /// Largest distance of the base RTT from the minimum RTT, in multiples of the noise: once
 /// for the packet that made the minimum, once for a round trip that happens to be calm.
@@ -110,31 +110,42 @@ impl IntervalMinimum {
     }
 }
 
-/// Jitter between the round trips of slow start. A queue only grows while the window does,
-/// so a smaller minimum RTT than in the interval before shows jitter.
+/// Jitter between the round trips of slow start: the minimum RTT of an interval rises, and
+/// falls again. A queue of one's own only rises while the window grows; where the path
+/// becomes shorter, or competing flows leave, the minimum RTT falls without a rise.
 ///
 /// Where packets keep their order, one late packet delays all behind it. A round trip then
 /// has a small RTT range, and the next one another minimum RTT.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlowStartJitter {
     intervals: u32,
-    last: Option<Duration>,
-    largest_decrease: Duration,
+    /// The least minimum RTT, and the largest since then.
+    extremes: Option<(Duration, Duration)>,
+    /// The smaller of a rise and the fall after it, at most.
+    swing: Duration,
 }
 
 impl SlowStartJitter {
     /// Takes the minimum RTT of an interval that has ended.
     fn add(&mut self, min: Duration) {
-        let decrease = self
-            .last
-            .map_or(Duration::ZERO, |last| last.saturating_sub(min));
-        self.largest_decrease = self.largest_decrease.max(decrease);
-        self.last = Some(min);
         self.intervals = self.intervals.saturating_add(1);
+        let (low, high) = self.extremes.unwrap_or((min, min));
+        let swing = (high - low).min(high.saturating_sub(min));
+        self.swing = self.swing.max(swing);
+        self.extremes = Some(if min < low {
+            (min, min)
+        } else {
+            (low, high.max(min))
+        });
+    }
+
+    /// Slow start has ended: reductions make the minimum RTT fall.
+    fn pause(&mut self) {
+        self.extremes = None;
     }
 
     fn noise(&self) -> Duration {
-        self.largest_decrease * DECREASE_TO_NOISE
+        self.swing * SWING_TO_NOISE
     }
 }
 
@@ -183,6 +194,8 @@ impl StandingQueue {
             self.ended = Some(round.min);
             if in_slow_start {
                 self.slow_start_jitter.add(round.min);
+            } else {
+                self.slow_start_jitter.pause();
             }
             let last = round.range();
             let range = self.range.unwrap_or(last);

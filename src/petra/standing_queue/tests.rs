@@ -97,21 +97,55 @@ fn four_intervals_of_slow_start_come_before_a_queue() {
     assert!(queue.is_building(MIN_RTT));
 }
 
-#[test]
-fn a_smaller_delay_than_before_is_jitter_while_the_window_grows() {
+/// Four intervals of slow start with these minimum RTTs.
+fn slow_start(minima: [u64; 4]) -> StandingQueue {
     let mut queue = StandingQueue::default();
-    for (from, latest) in [(0, 100), (90, 95), (180, 100), (270, 100)] {
+    for (from, latest) in (0..).step_by(90).zip(minima) {
         flow(&mut queue, from, from + 90, latest);
     }
-    // The threshold of 11.25 ms and four times 5 ms.
-    for (latest, builds) in [(121, false), (122, true)] {
+    queue
+}
+
+#[test]
+fn a_delay_that_rises_and_falls_is_jitter_while_the_window_grows() {
+    let queue = slow_start([100, 102, 100, 100]);
+    // The threshold of 11.25 ms and twelve times 2 ms.
+    for (latest, builds) in [(125, false), (126, true)] {
         let mut queue = queue;
         flow(&mut queue, 360, 560, latest);
         assert_eq!(queue.is_building(MIN_RTT), builds, "{latest}");
     }
-    // Half of the threshold, and four times 5 ms.
-    assert!(!queue.may_be_building(MIN_RTT, ms(115)));
-    assert!(queue.may_be_building(MIN_RTT, ms(116)));
+    // Half of the threshold, and twelve times 2 ms.
+    assert!(!queue.may_be_building(MIN_RTT, ms(119)));
+    assert!(queue.may_be_building(MIN_RTT, ms(120)));
+}
+
+#[test]
+fn a_delay_that_only_falls_or_only_rises_is_not() {
+    for minima in [[140, 120, 100, 95], [91, 93, 95, 99]] {
+        let queue = slow_start(minima);
+        assert!(queue.may_be_building(MIN_RTT, ms(96)), "{minima:?}");
+    }
+}
+
+#[test]
+fn of_a_rise_and_a_fall_the_smaller_counts() {
+    // Half of the threshold of 11.25 ms, and twelve times 1 ms.
+    for minima in [[100, 101, 95, 95], [95, 105, 104, 104]] {
+        let queue = slow_start(minima);
+        assert!(!queue.may_be_building(MIN_RTT, ms(107)), "{minima:?}");
+        assert!(queue.may_be_building(MIN_RTT, ms(108)), "{minima:?}");
+    }
+}
+
+#[test]
+fn a_fall_between_two_slow_starts_is_not() {
+    let mut queue = slow_start([95, 95, 95, 120]);
+    for now in (360..720).step_by(5) {
+        queue.on_ack(&measured(now, 120), false);
+    }
+    flow(&mut queue, 720, 1_080, 95);
+    assert!(queue.may_be_building(MIN_RTT, ms(96)));
 }
 
 #[test]
@@ -129,8 +163,9 @@ fn after_slow_start_it_is_the_effect_of_a_reduction() {
 #[test]
 fn a_longer_path_has_jitter_of_its_own() {
     let mut queue = StandingQueue::default();
-    flow(&mut queue, 0, 200, 140);
-    flow(&mut queue, 200, 400, 90);
+    flow(&mut queue, 0, 200, 90);
+    flow(&mut queue, 200, 400, 140);
+    flow(&mut queue, 400, 600, 90);
     assert!(!queue.may_be_building(MIN_RTT, ms(140)));
     queue.on_longer_path(ms(90));
     assert!(queue.may_be_building(MIN_RTT, ms(140)));
