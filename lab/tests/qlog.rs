@@ -199,7 +199,7 @@ fn a_picture_has_the_controllers_the_labels_and_the_time_that_were_asked_for() {
     for text in [
         ">petra</text>",
         ">cubic</text>",
-        "throughput, Mbit/s",
+        "sending rate, Mbit/s",
         "petra, cubic",
     ] {
         assert!(both.contains(text), "{text}");
@@ -228,6 +228,7 @@ fn a_picture_has_the_controllers_the_labels_and_the_time_that_were_asked_for() {
         ),
         (&["--width", "10"], "10 is not in 240..=4000"),
         (&["--from", "1min"], "--from: too late (got 60 s)"),
+        (&["--from", "-1s"], "`-1s` is negative"),
         (&["--from", "1s", "--to", "1s"], "--to: too early (got 1 s)"),
     ] {
         let plot = [&["plot", "a.sqlog", "b.sqlog", "-o", "y.svg"], arguments].concat();
@@ -253,6 +254,17 @@ fn a_trace_as_csv_has_each_change_of_the_window() {
         let raw = fs::read_to_string(folder.join(format!("{name}.sqlog"))).unwrap();
         assert_eq!(windows, raw.matches("\"congestion_window\":").count());
     }
+    // Microseconds, and no RTT before the first sample.
+    let at = |name| head.iter().position(|it| it == name).unwrap();
+    let (latest, smoothed) = (at("latest_rtt"), at("smoothed_rtt"));
+    let mut sampled = false;
+    for row in rows.iter().filter(|row| &row[0] == "a") {
+        let digits = row[2].split_once('.').map_or(0, |(_, digits)| digits.len());
+        assert!(digits <= 6, "{}", &row[2]);
+        sampled |= !row[latest].is_empty();
+        assert!(sampled || row[smoothed].is_empty(), "{row:?}");
+    }
+    assert!(sampled);
     says(&["csv", "a.sqlog", "b.sqlog", "-o", "both.csv"], folder);
     assert_eq!(fs::read_to_string(folder.join("both.csv")).unwrap(), text);
 }
@@ -291,11 +303,89 @@ fn folders_of_traces_are_compared_with_intervals() {
         one.contains("no interval") && one.contains("may be chance"),
         "{one}"
     );
-    let error = refuses(&["compare", "A", "B", "--least", "1GB"], folder);
-    assert!(error.contains("A: no connection that sent"), "{error}");
+    assert!(
+        one.contains("A: a.sqlog, 1 connection with petra\n"),
+        "{one}"
+    );
+    for option in ["--min-bytes", "--least"] {
+        let error = refuses(&["compare", "A", "B", option, "1GB"], folder);
+        assert!(error.contains("A: no connection that sent"), "{error}");
+        let error = refuses(&["compare", "A", "B", option, "-5"], folder);
+        assert!(error.contains("`-5` is negative"), "{error}");
+    }
     fs::create_dir(folder.join("empty")).unwrap();
     let error = refuses(&["stats", "empty"], folder);
     assert!(error.contains("empty: no traces"), "{error}");
+}
+
+#[test]
+fn a_bad_trace_among_others_is_counted_and_does_not_stop_them() {
+    let folder = traces();
+    let folder = folder.path();
+    for side in ["A/0", "A/1", "A/2", "B/0", "B/1"] {
+        fs::create_dir_all(folder.join(side)).unwrap();
+        fs::copy(folder.join("a.sqlog"), folder.join(side).join("a.sqlog")).unwrap();
+    }
+    fs::write(folder.join("A/1/a.sqlog"), "").unwrap();
+    for (command, lines) in [(&["check", "A"][..], 2), (&["stats", "--json", "A"], 2)] {
+        let output = petra_lab(command, folder).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{command:?}");
+        let (said, error) = (output.stdout, String::from_utf8(output.stderr).unwrap());
+        let said = String::from_utf8(said).unwrap();
+        assert_eq!(said.lines().count(), lines, "{said}");
+        assert!(error.contains("A/1/a.sqlog: "), "{error}");
+        assert!(error.contains("traces: invalid (got 1 of 3"), "{error}");
+    }
+    let output = petra_lab(&["compare", "A", "B"], folder).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("A: A, 2 connections with petra\n"), "{said}");
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        error.contains("A: left out 1 invalid traces of 3"),
+        "{error}"
+    );
+    // The CSV has the place of each trace below the folder.
+    fs::remove_dir_all(folder.join("A/1")).unwrap();
+    let below = says(&["csv", "A"], folder);
+    assert!(below.contains("\n0/a,petra,") && below.contains("\n2/a,petra,"));
+    let both = says(&["csv", "A", "B"], folder);
+    assert!(both.contains("\nA/0/a,petra,") && both.contains("\nB/0/a,petra,"));
+}
+
+#[test]
+fn a_trace_of_one_instant_is_drawn() {
+    let folder = traces();
+    let folder = folder.path();
+    let raw = fs::read_to_string(folder.join("a.sqlog")).unwrap();
+    let header = raw.lines().next().unwrap();
+    let event = "{\"time\":0,\"name\":\"quic:recovery_metrics_updated\",\"data\":\
+                 {\"congestion_window\":13500}}";
+    fs::write(folder.join("c.sqlog"), format!("{header}\n\u{1e}{event}\n")).unwrap();
+    says(&["plot", "c.sqlog", "-o", "c.svg"], folder);
+    let error = refuses(&["plot", "c.sqlog", "-o", "d.svg", "--from", "0s"], folder);
+    assert!(error.contains("--from: too late (got 0 s)"), "{error}");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let folder = traces();
+    let folder = folder.path();
+    for command in [
+        &["check", "a.sqlog", "b.sqlog"][..],
+        &["stats", "a.sqlog", "b.sqlog"],
+        &["csv", "a.sqlog", "b.sqlog"],
+    ] {
+        let mut lab = petra_lab(command, folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(lab.stdout.take());
+        let output = lab.wait_with_output().unwrap();
+        assert!(output.status.success(), "{command:?}: {output:?}");
+        assert!(output.stderr.is_empty(), "{command:?}: {output:?}");
+    }
 }
 
 #[test]
@@ -334,6 +424,14 @@ fn what_cannot_be_done_is_said_and_leaves_nothing() {
             "without their end (got 1 of 2)",
         ),
         (&["qvis", "d.qvis.sqlog"], "a copy for qvis already"),
+        (
+            &["qvis", "d.qvis.sqlog", "-o", "e.sqlog"],
+            "a copy for qvis already; expected a raw trace, or --slim SIZE",
+        ),
+        (
+            &["plot", "a.sqlog", "-o", "x.html", "--width", "300"],
+            "--width: not for a page",
+        ),
         (&["qvis", "broken.sqlog"], "record 50"),
         (&["qvis", "broken.sqlog", "--slim", "1MB"], "record 50"),
         (&["check", "broken.sqlog"], "record 50"),

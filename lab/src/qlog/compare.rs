@@ -8,13 +8,15 @@ use clap::Args;
 use comfy_table::{presets, CellAlignment, Table};
 use petra_qlog::stats::Stats;
 
-use super::{report, say, Traces};
+use super::{report, say, Count, Traces};
 use crate::results::{difference, Summary};
+use crate::units::parse_size;
 
 /// Compare the connections of two folders: means, their difference, and how sure it is.
 ///
 /// Each trace is one sample. Traces whose end received more than it sent are left out,
-/// because their controller decided little; so are connections with less than --least.
+/// because their controller decided little. So are connections that sent less than --min-bytes,
+/// and invalid traces.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Compare {
     /// The traces of one side: a folder, or a single trace.
@@ -24,45 +26,56 @@ pub(super) struct Compare {
     #[arg(value_name = "B")]
     b: PathBuf,
     /// Fewest bytes of streams that a connection has sent.
-    #[arg(long, value_name = "SIZE", default_value = "100kB", value_parser = crate::units::parse_size)]
-    least: u64,
+    #[arg(long, alias = "least", value_name = "SIZE", default_value = "100kB",
+        value_parser = parse_size, allow_hyphen_values = true)]
+    min_bytes: u64,
 }
 
-/// A figure of a connection.
-struct Figure {
+/// A quantity of a connection.
+struct Quantity {
     title: &'static str,
     digits: usize,
     of: fn(&Stats) -> Option<f64>,
 }
 
-const fn figure(title: &'static str, digits: usize, of: fn(&Stats) -> Option<f64>) -> Figure {
-    Figure { title, digits, of }
+const fn quantity(title: &'static str, digits: usize, of: fn(&Stats) -> Option<f64>) -> Quantity {
+    Quantity { title, digits, of }
 }
 
-const FIGURES: [Figure; 7] = [
-    figure("goodput, Mbit/s", 3, |stats| {
+/// Number of quantities.
+const COUNT: usize = 7;
+
+const QUANTITIES: [Quantity; COUNT] = [
+    quantity("goodput, Mbit/s", 3, |stats| {
         Some(stats.sent.goodput_bps? / 1e6)
     }),
-    figure("RTT, median, ms", 1, |stats| Some(stats.rtt_ms?.p50)),
-    figure("RTT, p95, ms", 1, |stats| Some(stats.rtt_ms?.p95)),
-    figure("RTT over the least, median, ms", 1, |stats| {
+    quantity("RTT, median, ms", 1, |stats| Some(stats.rtt_ms?.p50)),
+    quantity("RTT, p95, ms", 1, |stats| Some(stats.rtt_ms?.p95)),
+    quantity("RTT above the minimum, median, ms", 1, |stats| {
         Some(stats.rtt_ms?.p50 - stats.rtt_samples.first()?)
     }),
-    figure("lost packets, %", 2, |stats| {
+    quantity("lost packets, %", 2, |stats| {
         Some(100.0 * stats.packets_lost as f64 / stats.sent.packets.max(1) as f64)
     }),
-    figure("window, median, kB", 1, |stats| {
+    quantity("window, median, kB", 1, |stats| {
         Some(stats.window_bytes?.p50 / 1e3)
     }),
-    figure("bytes sent, MB", 2, |stats| {
+    quantity("bytes sent, MB", 2, |stats| {
         Some(stats.sent.stream_bytes as f64 / 1e6)
     }),
 ];
 
+/// The quantities of a connection. Its RTT samples, as many as ACKs, are not kept.
+struct Connection {
+    controller: Option<String>,
+    values: [Option<f64>; COUNT],
+}
+
 /// The connections of a side.
+#[derive(Default)]
 struct Side {
-    stats: Vec<Stats>,
-    /// Traces that were left out.
+    connections: Vec<Connection>,
+    /// Connections that sent too little.
     left_out: usize,
 }
 
@@ -71,15 +84,20 @@ impl Compare {
         let sides = [self.read(&self.a)?, self.read(&self.b)?];
         let mut text = String::new();
         for ((name, path), side) in [("A", &self.a), ("B", &self.b)].iter().zip(&sides) {
-            let (count, left) = (side.stats.len(), side.left_out);
+            let (count, left) = (side.connections.len(), side.left_out);
             ensure!(
                 count > 0,
                 "{}: no connection that sent {} bytes (got {left} others); expected some",
                 path.display(),
-                self.least
+                self.min_bytes
             );
-            let _ = write!(text, "{name}: {}, {count} connections", path.display());
-            let _ = match controllers(&side.stats) {
+            let connections = if count == 1 {
+                "connection"
+            } else {
+                "connections"
+            };
+            let _ = write!(text, "{name}: {}, {count} {connections}", path.display());
+            let _ = match controllers(&side.connections) {
                 None => Ok(()),
                 Some(names) => write!(text, " with {names}"),
             };
@@ -89,7 +107,7 @@ impl Compare {
             };
         }
         say(format_args!("{text}\n{}", table(&sides).trim_fmt()))?;
-        if sides.iter().any(|side| side.stats.len() < 2) {
+        if sides.iter().any(|side| side.connections.len() < 2) {
             say(format_args!(
                 "\nOne connection of a side has no interval: a difference may be chance."
             ))?;
@@ -98,30 +116,36 @@ impl Compare {
     }
 
     fn read(&self, path: &Path) -> Result<Side> {
-        let mut side = Side {
-            stats: Vec::new(),
-            left_out: 0,
-        };
+        let mut side = Side::default();
         let traces = Traces {
             paths: vec![path.to_owned()],
         };
-        traces.each(|path, input| {
-            let stats = Stats::read(input)?;
+        let read = |input| Ok(Stats::read(input)?);
+        let Count { all, invalid } = traces.each_valid(read, |path, stats| {
             report::warn_of_end(path, stats.end);
             let sent = stats.sent.stream_bytes;
-            match sent >= self.least && sent > stats.received.stream_bytes {
-                true => side.stats.push(stats),
+            match sent >= self.min_bytes && sent > stats.received.stream_bytes {
+                true => side.connections.push(Connection {
+                    values: QUANTITIES.map(|quantity| (quantity.of)(&stats)),
+                    controller: stats.controller,
+                }),
                 false => side.left_out += 1,
             }
             Ok(())
         })?;
+        if invalid > 0 {
+            eprintln!(
+                "{}: left out {invalid} invalid traces of {all}",
+                path.display()
+            );
+        }
         Ok(side)
     }
 }
 
 /// The controllers of a side, if its traces name any.
-fn controllers(stats: &[Stats]) -> Option<String> {
-    let mut names: Vec<&str> = stats
+fn controllers(connections: &[Connection]) -> Option<String> {
+    let mut names: Vec<&str> = connections
         .iter()
         .filter_map(|it| it.controller.as_deref())
         .collect();
@@ -137,9 +161,10 @@ fn table(sides: &[Side; 2]) -> Table {
     for column in text.column_iter_mut().skip(1).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    for Figure { title, digits, of } in FIGURES {
+    for (index, Quantity { title, digits, .. }) in QUANTITIES.into_iter().enumerate() {
         let summary = |side: &Side| {
-            let values: Vec<f64> = side.stats.iter().filter_map(of).collect();
+            let values = side.connections.iter().filter_map(|it| it.values[index]);
+            let values: Vec<f64> = values.collect();
             Summary::new(&values)
         };
         let (Some(a), Some(b)) = (summary(&sides[0]), summary(&sides[1])) else {

@@ -1,12 +1,13 @@
 //! Traces over time, as CSV.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use petra_qlog::qvis::RTT_FIELDS;
 use petra_qlog::{Fields, Kind, Trace};
 
-use super::{name, report, Traces};
+use super::{is_broken_pipe, name, report, Traces};
 use crate::results::write_whole;
 
 /// Metrics of quiche and of PETRA's controllers, by their names in traces: bytes, milliseconds and
@@ -34,7 +35,8 @@ const WORDS: [&str; 4] = [
     "petra_queue_response",
 ];
 
-/// Writes a line for each event with metrics. A cell is empty where nothing changed.
+/// Writes a line for each event with metrics. A cell is empty where nothing changed. RTTs before
+/// the first sample, which are quiche's initial 333 ms, are left out.
 ///
 /// # Errors
 ///
@@ -50,17 +52,18 @@ pub(super) fn write(traces: &Traces, target: Option<&Path>) -> Result<()> {
     }
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        let io = cause.downcast_ref::<io::Error>();
-        let csv = cause.downcast_ref::<::csv::Error>();
-        let inner = csv.and_then(|error| match error.kind() {
-            ::csv::ErrorKind::Io(io) => Some(io),
-            _ => None,
-        });
-        let mut all = [io, inner].into_iter().flatten();
-        all.any(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    })
+/// Returns the path of a trace below its folder, without the ending. If there are several folders,
+/// it includes the folder.
+fn label(path: &Path, given: &[PathBuf]) -> String {
+    let mut folders = given.iter().filter(|path| path.is_dir());
+    let below = folders.clone().find_map(|it| path.strip_prefix(it).ok());
+    let shown = match below {
+        None => return name(path),
+        Some(below) if folders.nth(1).is_none() => below,
+        Some(_) => path,
+    };
+    let shown = shown.with_file_name(name(shown));
+    shown.to_string_lossy().into_owned()
 }
 
 fn rows(traces: &Traces, out: &mut dyn Write) -> Result<()> {
@@ -70,16 +73,22 @@ fn rows(traces: &Traces, out: &mut dyn Write) -> Result<()> {
     out.write_record(head.chain(WORDS))?;
     traces.each(|path, input| {
         let mut trace = Trace::open(input)?;
-        let file = name(path);
+        let label = label(path, &traces.paths);
+        let mut sampled = false;
         let controller = trace.header().controller().unwrap_or_default().to_owned();
         while let Some(event) = trace.next_event()? {
             if event.kind != Kind::Metrics {
                 continue;
             }
             let metrics: Fields = event.read()?;
-            let number = |name| metrics.number(name).and_then(|_| metrics.get(name));
-            let mut cells = vec![file.clone(), controller.clone()];
-            cells.push((event.time / 1e3).to_string());
+            sampled |= metrics.number("latest_rtt").is_some_and(|rtt| rtt > 0.0);
+            let number = |name| {
+                let is_sample = sampled || !RTT_FIELDS.contains(&name);
+                let number = metrics.number(name).filter(|_| is_sample);
+                number.and_then(|_| metrics.get(name))
+            };
+            let mut cells = vec![label.clone(), controller.clone()];
+            cells.push(((event.time * 1e3).round() / 1e6).to_string());
             cells.push(metrics.window().unwrap_or_default().to_owned());
             cells.extend(METRICS.map(|name| number(name).unwrap_or_default().to_owned()));
             let lost = metrics.newly_lost().filter(|lost| *lost > 0);

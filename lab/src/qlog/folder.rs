@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{ensure, Context, Result};
 use petra_qlog::QVIS_SUFFIX;
 
-/// Endings of traces, plain and compressed.
-const PACKINGS: [&str; 3] = ["", ".gz", ".zst"];
+/// Endings of compressions, the first of which is none.
+const COMPRESSIONS: [&str; 3] = ["", ".gz", ".zst"];
 
 /// Is it the name of a copy for qvis?
 pub(super) fn is_copy(path: &Path) -> bool {
@@ -16,8 +16,8 @@ pub(super) fn is_copy(path: &Path) -> bool {
 
 fn ends(path: &Path, suffix: &str) -> bool {
     let name = path.to_string_lossy();
-    let mut packings = PACKINGS.iter();
-    packings.any(|packing| name.ends_with(&format!("{suffix}{packing}")))
+    let mut compressions = COMPRESSIONS.iter();
+    compressions.any(|compression| name.ends_with(&format!("{suffix}{compression}")))
 }
 
 /// The paths, with the raw traces of folders and what is in them instead of the folders.

@@ -86,11 +86,11 @@ struct Plot {
     /// Width of an .svg or .png in points, 72 an inch on paper [default: 920].
     #[arg(long, value_name = "POINTS", value_parser = width())]
     width: Option<u16>,
-    /// Begin the picture at this time.
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_duration)]
-    from: Duration,
+    /// Begin the picture at this time [default: that of the first event].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    from: Option<Duration>,
     /// End it at this time [default: that of the last event].
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     to: Option<Duration>,
 }
 
@@ -103,8 +103,15 @@ fn width() -> clap::builder::RangedI64ValueParser<u16> {
 impl Plot {
     fn execute(&self) -> Result<()> {
         let format = plot::Format::of(&self.out)?;
+        if let (Some(width), plot::Format::Html) = (self.width, format) {
+            bail!(
+                "--width: not for a page, which has the width of its window (got {width} with {}); \
+                 expected an .svg or .png",
+                self.out.display()
+            );
+        }
         let (mut curves, mut files) = (Vec::new(), Vec::new());
-        let from = self.from.as_secs_f64();
+        let from = self.from.map_or(0.0, |from| from.as_secs_f64());
         let to = self.to.map_or(f64::INFINITY, |to| to.as_secs_f64());
         ensure!(
             from < to,
@@ -114,7 +121,7 @@ impl Plot {
             let (trace, end) = plot::Curves::read(&name(path), input)?;
             report::warn_of_end(path, end);
             ensure!(
-                from < trace.end,
+                self.from.is_none() || from < trace.end,
                 "--from: too late (got {from} s); expected a time before the last event at {:.3} s",
                 trace.end
             );
@@ -156,46 +163,73 @@ impl Qlog {
     ///
     /// # Errors
     ///
-    /// The first trace that is not right or cannot be read, with its path, and
-    /// what cannot be written.
+    /// A trace that is invalid or cannot be read, with its path, or a file that cannot be written.
+    /// `check` and `stats` report each such trace, and return their number after the last trace.
     pub fn execute(&self) -> Result<()> {
         match &self.command {
             Command::Qvis(qvis) => qvis.execute(),
-            Command::Check { traces } => {
-                let (mut cut, mut all) = (0, 0);
-                traces.each(|path, input| {
-                    let checked = petra_qlog::check::check(input)?;
-                    all += 1;
-                    cut += usize::from(!checked.end.is_whole());
-                    say(format_args!(
-                        "{}: {}",
-                        path.display(),
-                        report::Checked(&checked)
-                    ))
-                })?;
-                ensure!(
-                    cut == 0,
-                    "traces: without their end (got {cut} of {all}); expected whole ones"
-                );
-                Ok(())
-            }
-            Command::Stats { traces, json } => traces.each(|path, input| {
-                let stats = Stats::read(input)?;
-                report::warn_of_end(path, stats.end);
-                match json {
-                    true => say(format_args!("{}", serde_json::to_string(&stats)?)),
-                    false => say(format_args!(
-                        "{}\n{}",
-                        path.display(),
-                        report::Figures(&stats)
-                    )),
-                }
-            }),
+            Command::Check { traces } => check(traces),
+            Command::Stats { traces, json } => match stats(traces, *json) {
+                Err(error) if is_broken_pipe(&error) => Ok(()),
+                printed => printed,
+            },
             Command::Csv { traces, out } => csv::write(traces, out.as_deref()),
             Command::Compare(compare) => compare.execute(),
             Command::Plot(plot) => plot.execute(),
         }
     }
+}
+
+fn check(traces: &Traces) -> Result<()> {
+    let mut cut = 0;
+    let Count { all, invalid } = traces.each_valid(
+        |input| Ok(petra_qlog::check::check(input)?),
+        |path, checked| {
+            cut += usize::from(!checked.end.is_whole());
+            let checked = report::Checked(&checked);
+            say(format_args!("{}: {checked}", path.display()))
+        },
+    )?;
+    let without_end = match cut {
+        0 => String::new(),
+        cut => format!(", and {cut} without their end"),
+    };
+    ensure!(
+        invalid == 0,
+        "traces: invalid (got {invalid} of {all}{without_end}); expected valid ones"
+    );
+    ensure!(
+        cut == 0,
+        "traces: without their end (got {cut} of {all}); expected whole ones"
+    );
+    Ok(())
+}
+
+fn stats(traces: &Traces, json: bool) -> Result<()> {
+    let Count { all, invalid } = traces.each_valid(
+        |input| Ok(Stats::read(input)?),
+        |path, stats| {
+            report::warn_of_end(path, stats.end);
+            let line = match json {
+                true => serde_json::to_string(&stats)?,
+                false => format!("{}\n{}", path.display(), report::Figures(&stats)),
+            };
+            writeln!(io::stdout(), "{line}").context("cannot write to the standard output")
+        },
+    )?;
+    ensure!(
+        invalid == 0,
+        "traces: invalid (got {invalid} of {all}); expected valid ones"
+    );
+    Ok(())
+}
+
+/// Numbers of traces.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    all: usize,
+    /// Traces that could not be read to their end.
+    invalid: usize,
 }
 
 impl Traces {
@@ -207,6 +241,31 @@ impl Traces {
                 .with_context(|| path.display().to_string())?;
         }
         Ok(())
+    }
+
+    /// Reads the traces one after the other, hands over what was read, and reports the invalid
+    /// traces on the standard error.
+    ///
+    /// # Errors
+    ///
+    /// The first error of `what`.
+    fn each_valid<T>(
+        &self,
+        read: impl Fn(Input) -> Result<T>,
+        mut what: impl FnMut(&Path, T) -> Result<()>,
+    ) -> Result<Count> {
+        let mut count = Count::default();
+        for path in &folder::files(&self.paths)? {
+            count.all += 1;
+            match Input::open(path).and_then(&read) {
+                Ok(read) => what(path, read)?,
+                Err(error) => {
+                    count.invalid += 1;
+                    eprintln!("{}: {error:#}", path.display());
+                }
+            }
+        }
+        Ok(count)
     }
 }
 
@@ -255,13 +314,14 @@ impl Qvis {
 
     /// The traces, without those that are copies already where each gets a copy of its own.
     fn raw(&self) -> Result<Traces> {
-        let is_named = self.out.as_ref().is_some_and(|out| !out.is_dir());
+        let is_named = self.out.as_ref().is_some_and(|out| !out.is_dir()) && self.slim.is_some();
         let (copies, raw): (Vec<_>, Vec<_>) = folder::files(&self.traces.paths)?
             .into_iter()
             .partition(|path| !is_named && folder::is_copy(path));
         ensure!(
             !raw.is_empty(),
-            "{}: a copy for qvis already; expected a raw trace, or -o FILE for a slim copy of it",
+            "{}: a copy for qvis already; expected a raw trace, or --slim SIZE and -o FILE for a \
+             slim copy of it",
             copies[0].display()
         );
         for copy in &copies {
@@ -309,9 +369,26 @@ impl Qvis {
     }
 }
 
-/// A line on the standard output.
+/// Writes a line to the standard output, which its reader may have closed, as `head` does.
 fn say(line: fmt::Arguments) -> Result<()> {
-    writeln!(io::stdout(), "{line}").context("cannot write to the standard output")
+    match writeln!(io::stdout(), "{line}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to the standard output"),
+    }
+}
+
+/// Has the reader of the output closed it?
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<io::Error>();
+        let csv = cause.downcast_ref::<::csv::Error>();
+        let inner = csv.and_then(|error| match error.kind() {
+            ::csv::ErrorKind::Io(io) => Some(io),
+            _ => None,
+        });
+        let mut all = [io, inner].into_iter().flatten();
+        all.any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    })
 }
 
 /// Returns the name of a trace in a figure.

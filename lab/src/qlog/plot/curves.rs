@@ -28,9 +28,11 @@ pub(crate) struct Curves {
     pub(crate) sample: Points,
     /// In Mbit/s.
     pub(crate) estimate: Points,
-    /// Bytes of packets of the direction with more of them, in Mbit/s.
-    pub(crate) throughput: Points,
-    /// The latest RTT over the least, in ms.
+    /// Rate of packets sent, in Mbit/s, if more bytes were sent than received.
+    pub(crate) sending: Points,
+    /// Rate of packets received, in Mbit/s, otherwise.
+    pub(crate) receiving: Points,
+    /// The latest RTT above the minimum, in ms.
     pub(crate) queueing: Points,
     /// In ms.
     pub(crate) smoothed: Points,
@@ -53,11 +55,11 @@ struct State {
     bytes: BTreeMap<u64, [u64; 2]>,
 }
 
-/// Most points of the throughput.
-const THROUGHPUT_POINTS: f64 = 200.0;
+/// Maximum number of points of a rate.
+const MAX_RATE_POINTS: u64 = 200;
 
-/// Shortest interval of the throughput, in seconds.
-const THROUGHPUT_EVERY: f64 = 0.1;
+/// Shortest interval of a rate, in hundredths of a second.
+const MIN_RATE_INTERVAL: u64 = 10;
 
 impl Curves {
     /// Reads a trace, raw or for qvis, as far as it goes. Without a controller in its header it is
@@ -84,7 +86,14 @@ impl Curves {
         if state.reductions.is_none() {
             curves.reductions = drops(&curves.window);
         }
-        curves.throughput = throughput(&state.bytes, curves.end);
+        let total = |direction: usize| -> f64 {
+            let bytes = state.bytes.values().map(|it| it[direction] as f64);
+            bytes.sum()
+        };
+        match total(0) >= total(1) {
+            true => curves.sending = rates(&state.bytes, 0, curves.end),
+            false => curves.receiving = rates(&state.bytes, 1, curves.end),
+        }
         Ok((curves, trace.end()))
     }
 
@@ -105,7 +114,8 @@ impl Curves {
             &mut self.pacing,
             &mut self.sample,
             &mut self.estimate,
-            &mut self.throughput,
+            &mut self.sending,
+            &mut self.receiving,
             &mut self.queueing,
             &mut self.smoothed,
         ] {
@@ -132,7 +142,8 @@ impl Curves {
             Kind::Sent | Kind::Received => {
                 let packet: Packet = event.read()?;
                 let length = packet.raw.and_then(|raw| raw.length).unwrap_or_default();
-                let bytes = state.bytes.entry((time * 100.0) as u64).or_default();
+                let hundredths = (event.time / 10.0) as u64;
+                let bytes = state.bytes.entry(hundredths).or_default();
                 let direction = &mut bytes[usize::from(event.kind == Kind::Received)];
                 *direction = direction.saturating_add(length);
             }
@@ -190,28 +201,29 @@ impl Curves {
     }
 }
 
-/// Returns the mean rate of intervals, of the direction with more bytes.
-fn throughput(bytes: &BTreeMap<u64, [u64; 2]>, end: f64) -> Points {
-    let total = |direction: usize| -> f64 { bytes.values().map(|it| it[direction] as f64).sum() };
-    let direction = usize::from(total(1) > total(0));
-    let every = (end / THROUGHPUT_POINTS).max(THROUGHPUT_EVERY);
-    let mut rates: Points = Vec::new();
-    for (hundredths, bytes) in bytes {
-        let start = ((*hundredths as f64 / 100.0) / every).floor() * every;
-        let rate = bytes[direction] as f64 * 8e-6 / every;
-        match rates.last_mut() {
-            Some((last, sum)) if start < *last + every / 2.0 => *sum += rate,
-            last => {
-                // Nothing was sent in between.
-                let before = last.map_or(0.0, |(last, _)| *last + every);
-                if start > before + every / 2.0 {
-                    rates.push((before, 0.0));
-                }
-                rates.push((start, rate));
-            }
-        }
+/// Returns the mean rate of each interval of a direction, in Mbit/s. The last interval ends with
+/// the trace, and has between half and one and a half of the others' length.
+fn rates(bytes: &BTreeMap<u64, [u64; 2]>, direction: usize, end: f64) -> Points {
+    if bytes.is_empty() || end <= 0.0 {
+        return Points::new();
     }
-    rates
+    let every = ((end * 100.0) as u64 / MAX_RATE_POINTS + 1).max(MIN_RATE_INTERVAL);
+    let seconds = every as f64 / 100.0;
+    let count = ((end / seconds).round() as usize).max(1);
+    let mut sums = vec![0.0; count];
+    for (hundredths, bytes) in bytes {
+        let interval = (hundredths / every) as usize;
+        sums[interval.min(count - 1)] += bytes[direction] as f64;
+    }
+    let point = |(interval, sum): (usize, f64)| {
+        let start = (interval as u64 * every) as f64 / 100.0;
+        let length = match interval + 1 == count {
+            true => end - start,
+            false => seconds,
+        };
+        (start, sum * 8e-6 / length)
+    };
+    sums.into_iter().enumerate().map(point).collect()
 }
 
 /// Returns the points at which a curve decreases by more than a rounding error.
@@ -221,4 +233,45 @@ fn drops(window: &[(f64, f64)]) -> Vec<(f64, f64, String)> {
         .filter(|pair| pair[1].1 < pair[0].1 * 0.99)
         .map(|pair| (pair[1].0, pair[1].1, String::new()))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1 Mbit/s, in 1250 bytes each 10 ms.
+    fn steady(hundredths: u64) -> BTreeMap<u64, [u64; 2]> {
+        (0..hundredths).map(|time| (time, [1250, 0])).collect()
+    }
+
+    #[test]
+    fn a_steady_rate_is_a_straight_line_to_the_end() {
+        for (hundredths, end) in [
+            (3, 0.03),
+            (99, 0.99),
+            (2500, 25.0),
+            (2503, 25.03),
+            (9999, 99.99),
+        ] {
+            let rates = rates(&steady(hundredths), 0, end);
+            assert!(rates.len() <= MAX_RATE_POINTS as usize, "{end}");
+            for (time, rate) in &rates {
+                assert!((rate - 1.0).abs() < 1e-9, "{rate} at {time} s of {end}");
+            }
+            let starts = rates.iter().map(|(time, _)| (time * 100.0).round() as u64);
+            let starts: Vec<u64> = starts.collect();
+            assert!(starts.windows(2).all(|pair| pair[1] - pair[0] == starts[1]));
+        }
+    }
+
+    #[test]
+    fn a_rate_is_0_where_nothing_was_sent() {
+        let mut bytes = steady(100);
+        bytes.insert(250, [1250, 9]);
+        let sent = rates(&bytes, 0, 4.0);
+        let at = |time: f64| sent.iter().rfind(|point| point.0 <= time + 1e-9).unwrap().1;
+        assert_eq!((at(1.5), at(3.5)), (0.0, 0.0));
+        assert!((at(2.5) - 0.1).abs() < 1e-9);
+        assert!(rates(&bytes, 0, 0.0).is_empty());
+    }
 }

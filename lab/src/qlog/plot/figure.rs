@@ -66,7 +66,7 @@ impl Line {
 }
 
 /// Groups of curves with a common unit. The first has the window.
-const GROUPS: [(&str, &[Line]); 4] = [
+const GROUPS: [(&str, &[Line]); 5] = [
     (
         "kB",
         &[
@@ -77,7 +77,11 @@ const GROUPS: [(&str, &[Line]); 4] = [
     ),
     (
         "Mbit/s",
-        &[line("throughput", |trace| &trace.throughput, SERIES[1])],
+        &[line("sending rate", |trace| &trace.sending, SERIES[1])],
+    ),
+    (
+        "Mbit/s",
+        &[line("receiving rate", |trace| &trace.receiving, SERIES[1])],
     ),
     (
         "Mbit/s",
@@ -91,7 +95,7 @@ const GROUPS: [(&str, &[Line]); 4] = [
         "ms",
         &[
             line(
-                "latest RTT over the least",
+                "latest RTT above the minimum",
                 |trace| &trace.queueing,
                 SERIES[1],
             ),
