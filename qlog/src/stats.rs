@@ -220,7 +220,8 @@ impl Reading {
             _ => &mut self.stats.received,
         };
         traffic.packets += 1;
-        traffic.bytes += packet.raw.and_then(|raw| raw.length).unwrap_or_default();
+        let length = packet.raw.and_then(|raw| raw.length).unwrap_or_default();
+        traffic.bytes = traffic.bytes.saturating_add(length);
         self.directions[direction].packet(&packet, event.time);
         Ok(())
     }
@@ -230,7 +231,8 @@ impl Reading {
         let rtt = metrics.number("latest_rtt").filter(|rtt| *rtt > 0.0);
         self.stats.rtt_samples.extend(rtt);
         if let Some(count) = metrics.newly_lost() {
-            *self.losses.counted.get_or_insert(0) += count;
+            let counted = self.losses.counted.get_or_insert(0);
+            *counted = counted.saturating_add(count);
         }
         if let Some(window) = metrics.window().and_then(|window| window.parse().ok()) {
             if let Some((before, since)) = self.window.replace((window, event.time)) {
@@ -252,7 +254,8 @@ impl Reading {
             let more = (reductions as u64).saturating_sub(before);
             if more > 0 {
                 let reason = self.reason.clone().unwrap_or_else(|| "unknown".to_owned());
-                *self.stats.reductions.entry(reason).or_default() += more;
+                let count = self.stats.reductions.entry(reason).or_default();
+                *count = count.saturating_add(more);
             }
         }
         Ok(())

@@ -21,7 +21,8 @@ pub use self::fit::{fit, Fit, Size};
 /// Placeholder for "no value" in quiche's 64-bit numbers.
 pub(crate) const NO_VALUE: &str = "18446744073709551615";
 
-pub(crate) const RTT_FIELDS: [&str; 4] = ["min_rtt", "smoothed_rtt", "latest_rtt", "rtt_variance"];
+/// Metrics that quiche fills with its initial RTT of 333 ms before the first sample.
+pub const RTT_FIELDS: [&str; 4] = ["min_rtt", "smoothed_rtt", "latest_rtt", "rtt_variance"];
 
 /// Source of a trace's events of lost packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

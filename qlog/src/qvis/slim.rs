@@ -162,7 +162,7 @@ impl Slim {
             acked: Vec::new(),
         });
         run.last = number;
-        run.length += length;
+        run.length = run.length.saturating_add(length);
         for range in packet.acked() {
             if run.acked.last() != Some(&range) {
                 run.acked.push(range);

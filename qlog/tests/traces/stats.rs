@@ -1,7 +1,9 @@
 //! The figures of a real trace.
 
+use std::io::Cursor;
+
 use super::sample::{copy, raw, stock};
-use petra_qlog::qvis::Detail;
+use petra_qlog::qvis::{fit, Detail, Size};
 use petra_qlog::stats::Stats;
 
 #[test]
@@ -50,6 +52,33 @@ fn a_request_of_some_bytes_has_no_rate() {
     let stats = Stats::read(raw().as_bytes()).unwrap();
     assert!((1..1000).contains(&stats.received.stream_bytes));
     assert_eq!(stats.received.goodput_bps, None);
+}
+
+#[test]
+fn sizes_and_counts_end_at_the_largest_number() {
+    let raw = raw();
+    let header = raw.lines().next().unwrap();
+    let mut trace = format!("{header}\n");
+    for number in 0..4 {
+        let reductions = u64::MAX / 2 * (number % 2);
+        trace += &format!(
+            "\u{1e}{{\"time\":{number},\"name\":\"quic:packet_sent\",\"data\":{{\"header\":\
+             {{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\"raw\":{{\"length\":{0}}}}}}}\n\
+             \u{1e}{{\"time\":{number},\"name\":\"quic:recovery_metrics_updated\",\"data\":\
+             {{\"petra_reductions\":{reductions},\"cf_lost_packets\":{{\"total\":{0},\"delta\":{0}}}}}}}\n",
+            u64::MAX
+        );
+    }
+    let stats = Stats::read(trace.as_bytes()).unwrap();
+    assert_eq!((stats.sent.packets, stats.sent.bytes), (4, u64::MAX));
+    assert_eq!(stats.packets_lost, u64::MAX);
+    let size = Size {
+        bytes: 100_000,
+        packets: 2,
+    };
+    let mut copies = [Cursor::new(Vec::new()), Cursor::new(Vec::new())];
+    let [scratch, slim] = &mut copies;
+    fit(trace.as_bytes(), size, scratch, slim).unwrap();
 }
 
 #[test]
