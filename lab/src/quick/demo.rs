@@ -81,6 +81,17 @@ mod tests {
             ("--jobs many", "--jobs: out of range (got many)"),
             ("--sandbox none", "--sandbox: unknown (got none)"),
             ("--out=", "--out: empty"),
+            ("--json=foo", "--json: unexpected value (got foo)"),
+            ("--netem=no", "--netem: unexpected value (got no)"),
+            ("--seeds=1000001", "--seeds: out of range (got 1000001)"),
+            (
+                "--seeds=99999999999999999999999",
+                "--seeds: out of range (got 99999999999999999999999)",
+            ),
+            (
+                "--programs=nowhere",
+                "--programs: not a folder (got nowhere)",
+            ),
         ] {
             let output = Command::new(SCRIPT).args(words.split(' ')).output();
             let output = output.unwrap();
