@@ -8,12 +8,24 @@ mod options;
 mod text;
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 pub use options::Options;
 pub use text::{Form, Maybe, Rate, Room, Share, Size, Text, Time};
 
 use crate::link::Queue;
+
+/// Returns a parser of a whole number within `range`.
+pub(crate) fn parse_whole(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<u64, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        let (from, to) = (range.start(), range.end());
+        number.ok_or_else(|| format!("expected a whole number from {from} to {to}"))
+    }
+}
 
 /// A whole number of at least 1.
 pub(crate) fn parse_at_least_one(text: &str) -> Result<NonZeroUsize, String> {
@@ -119,6 +131,9 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 /// A text that is no positive multiple of `bdp`, size or duration.
 pub fn parse_queue(text: &str) -> Result<Queue, String> {
     let lower = text.trim().to_ascii_lowercase();
+    if lower.starts_with('-') {
+        return Err(negative(text.trim(), QUEUE));
+    }
     let queue = match lower.strip_suffix("bdp") {
         Some(number) => {
             Queue::Bdp(quantity(number, NUMBERS, QUEUE).map_err(|_| expected(text, QUEUE))?)
@@ -217,7 +232,7 @@ fn whole(count: u64, units: &[(&str, u64)]) -> String {
 fn quantity(text: &str, units: &[Unit], what: &str) -> Result<f64, String> {
     let text = text.trim();
     if text.starts_with('-') {
-        return Err(format!("`{text}` is negative; expected {what}"));
+        return Err(negative(text, what));
     }
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -231,6 +246,20 @@ fn quantity(text: &str, units: &[Unit], what: &str) -> Result<f64, String> {
     }
 }
 
+/// Returns the number of a text with a unit, in the base unit of its kind, to put texts of one kind
+/// in order.
+pub(crate) fn magnitude(text: &str) -> Option<f64> {
+    const BDP: &[Unit] = &[("bdp", 1.0)];
+    let kinds = [RATES, TIMES, SIZES, BDP, SHARES];
+    kinds
+        .iter()
+        .find_map(|units| quantity(text, units, "").ok())
+}
+
+fn negative(text: &str, what: &str) -> String {
+    format!("`{text}` is negative; expected {what}")
+}
+
 fn expected(text: &str, what: &str) -> String {
     format!("`{text}` is not understood; expected {what}")
 }
@@ -238,6 +267,22 @@ fn expected(text: &str, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_of_one_kind_are_ordered_by_their_magnitude() {
+        for ordered in [
+            &["250us", "5ms", "500ms", "1s", "2min"][..],
+            &["400kbit", "2mbit", "10mbit", "1gbit"],
+            &["1500B", "64kB", "64KiB", "1MB"],
+            &["0.5bdp", "1bdp", "10bdp"],
+            &["0.5%", "1%", "0.02", "1", "3"],
+        ] {
+            let magnitudes = ordered.iter().map(|text| magnitude(text).unwrap());
+            assert!(magnitudes.is_sorted(), "{ordered:?}");
+        }
+        assert_eq!(magnitude("row 1"), None);
+        assert_eq!(magnitude("as printed"), None);
+    }
 
     #[test]
     fn each_unit_is_read() {

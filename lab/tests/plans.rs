@@ -397,6 +397,30 @@ fn start(place: &Place, words: &str, journal: &str) -> Child {
 }
 
 #[test]
+fn a_signal_is_named_and_what_received_nothing_has_its_case() {
+    let place = Place::new(&PLAN.replace("seeds = 2", "seeds = 40"));
+    let child = start(&place, "run plan.toml -o out --jobs 1", "out/journal.jsonl");
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let expected = "SIGTERM: finishing the present runs; a second signal ends them at once";
+    assert!(said.contains(expected), "{said}");
+
+    let place = Place::new(&PLAN.replace("\"1%\"", "\"100%\""));
+    let table = place.ok("run plan.toml -o out");
+    assert!(
+        table.contains("flows that received nothing: 4\n"),
+        "{table}"
+    );
+    for dead in [
+        "petra with seed 1, case lossy\n",
+        "reno with seed 2, case lossy\n",
+    ] {
+        assert!(table.contains(dead), "{table}");
+    }
+}
+
+#[test]
 fn what_is_interrupted_goes_on_where_it_was() {
     // So many that it cannot be over before it is interrupted.
     let place = Place::new(&PLAN.replace("seeds = 2", "seeds = 40"));

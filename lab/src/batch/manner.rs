@@ -16,7 +16,7 @@ use super::run_set::{Overrides, RunSet};
 use super::show;
 use super::work::Executor;
 use crate::netem::Means;
-use crate::results::{Results, Row};
+use crate::results::{labels, Results, Row};
 use crate::units::parse_at_least_one;
 
 /// How runs are made and shown, whatever command they are of.
@@ -117,19 +117,25 @@ pub(super) fn finish(results: &[Results], folder: Option<&Path>) -> Result<()> {
         }
         for row in failures.iter().take(TOLD) {
             let failure = row.failure.as_deref().unwrap_or_default();
-            writeln!(out, "  {}: {failure}", who(row))?;
+            writeln!(out, "  {}: {failure}", who(results, row))?;
         }
         let dead: Vec<String> = results
             .rows
             .iter()
             .filter(|row| is_dead(row))
-            .map(who)
+            .map(|row| who(results, row))
             .collect();
         if !dead.is_empty() {
             writeln!(out, "\nflows that received nothing: {}", dead.len())?;
         }
         for who in dead.iter().take(TOLD) {
-            writeln!(out, "  {who}: does the link lose everything?")?;
+            writeln!(out, "  {who}")?;
+        }
+        if !dead.is_empty() {
+            writeln!(
+                out,
+                "the run may be shorter than the round trips before the first data"
+            )?;
         }
         match folder {
             Some(folder) => {
@@ -151,12 +157,16 @@ pub(super) fn finish(results: &[Results], folder: Option<&Path>) -> Result<()> {
     judged(results)
 }
 
-/// A flow by its controller and its seed.
-fn who(row: &Row) -> String {
-    format!("{} with seed {}", row.controller, row.seed)
+/// A flow by its controller, its seed, and its case and places on the axes.
+fn who(results: &Results, row: &Row) -> String {
+    let labels = labels(&results.manifest, row).into_iter();
+    let labels: String = labels
+        .map(|(axis, label)| format!(", {axis} {label}"))
+        .collect();
+    format!("{} with seed {}{labels}", row.controller, row.seed)
 }
 
-/// Did the flow receive nothing, and nobody say why?
+/// Did the flow receive nothing, and did no failure end it?
 fn is_dead(row: &Row) -> bool {
     row.failure.is_none() && row.metric("received_mb") == Some(0.0)
 }

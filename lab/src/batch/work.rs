@@ -113,20 +113,26 @@ impl Executor {
     }
 }
 
-/// A flag that the first Ctrl-C sets, or another signal to end, which is said to have
-/// come; the second ends the program at once.
+/// Returns a flag that the first Ctrl-C or other terminating signal sets, with a message. The
+/// second ends the program at once.
 pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
     const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
     let stop = Arc::new(AtomicBool::new(false));
     for signal in ENDING {
-        flag::register_conditional_shutdown(signal, 130, stop.clone())?;
+        // As shells report a process that a signal ended.
+        flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())?;
         flag::register(signal, stop.clone())?;
     }
     let mut signals = Signals::new(ENDING)?;
     thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            // On a line of its own, behind the ^C of a terminal.
-            eprintln!("\nfinishing the present runs; a second Ctrl-C ends them at once");
+        // On a line of its own, behind the ^C of a terminal.
+        if let Some(signal) = signals.forever().next() {
+            let (name, second) = match signal {
+                SIGTERM => ("SIGTERM: ", "signal"),
+                SIGHUP => ("SIGHUP: ", "signal"),
+                _ => ("", "Ctrl-C"),
+            };
+            eprintln!("\n{name}finishing the present runs; a second {second} ends them at once");
         }
     });
     Ok(stop)

@@ -11,7 +11,12 @@ use super::{former_key, Direction, Link};
 use crate::documented::{Documented, Field};
 
 /// Defaults of the link of the command line.
-const DEFAULTS: [(&str, &str); 3] = [("rate", "10mbit"), ("delay", "45ms"), ("loss", "0.5%")];
+const DEFAULTS: [(&str, &str); 4] = [
+    ("rate", "10mbit"),
+    ("delay", "45ms"),
+    ("loss", "0.5%"),
+    ("queue", "1bdp"),
+];
 
 /// Keys that stand instead of another one.
 const INSTEAD: [(&str, &str); 3] = [("trace", "rate"), ("lte", "rate"), ("burst", "loss")];
@@ -24,7 +29,7 @@ const UP: &str = "up";
 pub struct LinkOptions {
     table: Map<String, Value>,
     /// The keys that have their default.
-    silent: Vec<&'static str>,
+    defaulted: Vec<&'static str>,
 }
 
 impl LinkOptions {
@@ -33,9 +38,11 @@ impl LinkOptions {
         &self.table
     }
 
-    /// The settings that nobody asked for, such as `loss 0.5%`.
+    /// The settings that have their default, such as `loss 0.5%`.
     pub(crate) fn defaults(&self) -> impl Iterator<Item = String> + '_ {
-        let keys = DEFAULTS.iter().filter(|(key, _)| self.silent.contains(key));
+        let keys = DEFAULTS
+            .iter()
+            .filter(|(key, _)| self.defaulted.contains(key));
         keys.map(|(key, text)| format!("{key} {text}"))
     }
 
@@ -158,10 +165,10 @@ impl FromArgMatches for LinkOptions {
         if !back.is_empty() {
             table.insert(UP.to_owned(), back.into());
         }
-        let silent = DEFAULTS.iter().map(|(key, _)| *key);
-        let silent = silent.filter(|key| !said(key) && table.contains_key(*key));
+        let defaulted = DEFAULTS.iter().map(|(key, _)| *key);
+        let defaulted = defaulted.filter(|key| !said(key) && table.contains_key(*key));
         Ok(LinkOptions {
-            silent: silent.collect(),
+            defaulted: defaulted.collect(),
             table,
         })
     }

@@ -3,7 +3,7 @@
 use super::axis::Axis;
 use super::canvas::{width, At, Canvas, Spot, TICK};
 use super::legend::{Entry, Legend, Sample, FOOT, LINE};
-use super::palette::{DISC, GRID, HIGHER, MUTED, TEXT};
+use super::palette::{CLIPPED_MARK, DISC, GRID, MUTED, TEXT};
 use super::{Curve, Curves, Form};
 
 /// The height between the axes.
@@ -45,7 +45,7 @@ impl<'a> Layout<'a> {
         let y = Axis::new(&curves.y, curves.heights());
         let is_cut = |curve: &&Curve| curve.points.iter().any(|(_, value)| y.is_above(*value));
         if let Some(cut) = curves.curves.iter().find(is_cut) {
-            let mark = Sample::Form(Form::Mark(HIGHER));
+            let mark = Sample::Form(Form::Mark(CLIPPED_MARK));
             entries.push(("above the axis", cut.ink, mark));
         }
         let ticks = y.ticks();
@@ -117,7 +117,7 @@ impl<'a> Layout<'a> {
             canvas.of_curve(&curve.name);
             canvas.dashed(&points, curve.ink.light, width, curve.dash);
             for x in self.cut(curve) {
-                canvas.mark((x, top + DOT), DOT, curve.ink.light, HIGHER);
+                canvas.mark((x, top + DOT), DOT, curve.ink.light, CLIPPED_MARK);
             }
         }
         for spot in &self.curves.spots {

@@ -75,7 +75,7 @@ pub(crate) const DISC: Shape = shape(0, 0, false);
 pub(crate) const RING: Shape = shape(0, 0, true);
 
 /// Of a curve that the upper end of the axis cuts off: a triangle.
-pub(crate) const HIGHER: Shape = shape(3, 0, true);
+pub(crate) const CLIPPED_MARK: Shape = shape(3, 0, true);
 
 /// The marks, in the order of [`SERIES`].
 const SHAPES: [Shape; SERIES.len()] = [

@@ -15,7 +15,7 @@ use crate::link::LinkOptions;
 use crate::plan::Plan;
 use crate::scenario::Flow;
 use crate::shell;
-use crate::units::{parse_duration, parse_size};
+use crate::units::{parse_duration, parse_size, parse_whole};
 
 /// An experiment of the command line: controllers on one link.
 #[derive(Args, Clone, Debug)]
@@ -33,13 +33,16 @@ pub struct Quick {
     #[arg(long, allow_hyphen_values = true, value_parser = parse_size)]
     pub(super) size: Option<u64>,
     /// The servers' `max_datagram_size` in bytes.
-    #[arg(long, default_value_t = 1350, value_name = "BYTES")]
-    pub(super) datagram: usize,
+    #[arg(long, default_value = "1350", value_name = "BYTES", allow_hyphen_values = true,
+        value_parser = parse_whole(0..=65_527))]
+    pub(super) datagram: u64,
     /// Seed of all random numbers except netem's own.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..1 << 62))]
+    #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
+        value_parser = parse_whole(0..=(1 << 62) - 1))]
     pub(super) seed: u64,
     /// Number of seeds, counted up from --seed.
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
+        value_parser = parse_whole(1..=1_000_000))]
     pub(super) seeds: u64,
     /// All controllers on one link, instead of each on its own.
     #[arg(long)]
@@ -53,7 +56,12 @@ pub struct Quick {
     #[arg(long)]
     pub(super) cubic_spurious_undo: bool,
     /// Packets that clients acknowledge together, 1 to 100.
-    #[arg(long, default_value_t = 1, value_name = "PACKETS")]
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "PACKETS",
+        allow_negative_numbers = true
+    )]
     pub(super) ack_every: u32,
     /// Switch pacing off.
     #[arg(long, conflicts_with = "hold")]
@@ -62,9 +70,9 @@ pub struct Quick {
     /// time before each.
     #[arg(long)]
     pub(super) hold: bool,
-    /// Time between two samples of the series and of the means over time.
-    #[arg(long, default_value = "20ms", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
-    pub(super) sample: Duration,
+    /// Time between two samples of the series and of the means over time [default: 20ms].
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
+    pub(super) sample: Option<Duration>,
     /// The metrics to show, by their names in a plan [default: the usual ones].
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(super) metrics: Vec<String>,

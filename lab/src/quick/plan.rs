@@ -12,6 +12,9 @@ use crate::link::{Direction, Link};
 use crate::scenario::{Flow, Pacing, Traffic};
 use crate::units::format_duration;
 
+/// Default time between two samples.
+const SAMPLE: Duration = Duration::from_millis(20);
+
 /// Metrics that are shown of a simulated run.
 const SIM: [&str; 10] = [
     "goodput_mbps",
@@ -47,7 +50,16 @@ pub(super) fn text(quick: &Quick, backend: Backend) -> Result<String> {
         Backend::Sim => 60,
         Backend::Netem => 20,
     });
-    let duration = format_duration(quick.duration.unwrap_or(usual));
+    let duration = quick.duration.unwrap_or(usual);
+    if let Some(sample) = quick.sample.filter(|_| !duration.is_zero()) {
+        ensure!(
+            sample <= duration,
+            "--sample: longer than the run (got {}); expected at most its duration, {}",
+            format_duration(sample),
+            format_duration(duration)
+        );
+    }
+    let duration = format_duration(duration);
     let pacing = match (quick.no_pacing, quick.hold) {
         (true, _) => Pacing::Off,
         (_, true) => Pacing::Hold,
@@ -66,7 +78,10 @@ pub(super) fn text(quick: &Quick, backend: Backend) -> Result<String> {
     put("duration", duration.into());
     put("max_datagram_size", value(quick.datagram)?);
     put("pacing", value(pacing)?);
-    put("sample_every", format_duration(quick.sample).into());
+    put(
+        "sample_every",
+        format_duration(quick.sample.unwrap_or(SAMPLE)).into(),
+    );
     put("metrics", value(metrics(quick, backend))?);
     put("series", quick.series.into());
     put("qlog", quick.qlog.into());
