@@ -21,7 +21,7 @@ pub(crate) fn command(arguments: impl IntoIterator<Item = String>) -> String {
     words.join(" ")
 }
 
-/// A path as a word: by its place from here where it is below.
+/// A path as a word: by its place from here where it is below. None is taken for an option.
 pub(crate) fn path(path: &Path) -> String {
     let here = env::current_dir().unwrap_or_default();
     let near = match path.strip_prefix(&here) {
@@ -30,7 +30,11 @@ pub(crate) fn path(path: &Path) -> String {
     };
     match near.as_os_str().is_empty() {
         true => ".".to_owned(),
-        false => quoted(&near.to_string_lossy()),
+        false => {
+            let near = near.to_string_lossy();
+            let sign = if near.starts_with('-') { "./" } else { "" };
+            quoted(&format!("{sign}{near}"))
+        }
     }
 }
 
@@ -52,6 +56,7 @@ mod tests {
         assert_eq!(path(&here.join("plans/a.toml")), "plans/a.toml");
         assert_eq!(path(&here), ".");
         assert_eq!(path(Path::new("../a b.toml")), "'../a b.toml'");
+        assert_eq!(path(Path::new("-o")), "./-o");
         assert_eq!(path(Path::new("/else/a.toml")), "/else/a.toml");
     }
 }

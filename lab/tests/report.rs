@@ -411,19 +411,76 @@ fn every_command_and_link_of_a_report_works_when_it_is_pasted() {
         let output = shell.current_dir(&place.folder).output().unwrap();
         assert!(output.status.success(), "{command}: {output:?}");
     }
-    let links = page.split("href=\"").skip(1);
-    let links: Vec<&str> = links.map(|it| it.split_once('"').unwrap().0).collect();
-    let local = links
-        .iter()
-        .filter(|it| !it.contains("://") && !it.starts_with('#'));
-    for link in local {
-        assert!(place.path("out").join(link).exists(), "{link}");
+    // From beside the results, and from other folders.
+    fs::create_dir_all(place.path("pages/a")).unwrap();
+    place.ok("report out -o pages/a/report.html");
+    place.ok("report out -o report.html --plots pages");
+    for name in ["out/report.html", "pages/a/report.html", "report.html"] {
+        let (page, base) = (place.read(name), place.path(name));
+        let links: Vec<&str> = links(&page).collect();
+        let is_local = |it: &&&str| !it.contains("://") && !it.starts_with('#');
+        assert!(links.iter().filter(is_local).count() > 4, "{name}");
+        for link in links.iter().filter(is_local) {
+            let target = base.parent().unwrap().join(link);
+            assert!(target.exists(), "{name}: {link}");
+        }
     }
+    let links: Vec<&str> = links(&page).collect();
     let copies = links.iter().filter(|it| it.ends_with(".qvis.sqlog"));
     // What may be above the rate of the link is drawn with it.
     assert!(page.contains(">rate of the link<") && page.contains("may exceed the rate"));
     // Of both ends of two runs.
     assert_eq!(copies.count(), 4);
+}
+
+fn links(page: &str) -> impl Iterator<Item = &str> {
+    let links = page.split("href=\"").skip(1);
+    links.map(|it| it.split_once('"').unwrap().0)
+}
+
+#[test]
+fn labels_with_units_have_their_number_for_sorting() {
+    let mut results = made("table-4.2", received);
+    let values = ["500ms", "2s"];
+    results.manifest.axes[1].values = values.map(str::to_owned).into();
+    for row in &mut results.rows {
+        let (_, reading) = row
+            .settings
+            .iter_mut()
+            .find(|it| it.0 == "reading")
+            .unwrap();
+        let index = READINGS.iter().position(|it| it == reading).unwrap();
+        *reading = values[index].to_owned();
+    }
+    let place = Place::new(&[("results", results)]);
+    place.ok("report results");
+    let page = place.read("results/report.html");
+    for cell in ["data-v=\"0.5\">500ms</td>", "data-v=\"2\">2s</td>"] {
+        assert!(page.contains(cell), "{cell}");
+    }
+    assert!(page.contains("<th>row 1</th>"), "row 1");
+}
+
+#[test]
+fn titles_of_several_lines_and_plans_of_one_slug_have_whole_tables() {
+    let mut results = made("a b", received);
+    results.manifest.title = "Rows\n\nand columns".to_owned();
+    let place = Place::new(&[("results", results), ("results", made("a-b", received))]);
+    let said = place.ok("report results --tables tables");
+    assert!(said.contains("4 tables: tables\n"), "{said}");
+    let tables = fs::read_dir(place.path("tables")).unwrap();
+    assert_eq!(tables.count(), 8);
+    let latex = place.read("tables/a-b-received-mb.tex");
+    assert!(latex.contains("Rows and columns"), "{latex}");
+    assert!(!latex.contains("\n\n"), "{latex}");
+}
+
+#[test]
+fn a_report_is_written_last() {
+    let place = Place::new(&[("results", made("table-4.2", received))]);
+    let error = place.fails("report results --tables /proc/nowhere");
+    assert!(error.contains("/proc/nowhere"), "{error}");
+    assert!(!place.path("results/report.html").exists());
 }
 
 #[test]
@@ -437,7 +494,7 @@ fn tables_come_as_latex_and_csv() {
         "\\begin{tabular}{llrrr}\n",
         "case & reading & mechanism & westwood & reno \\\\\n",
         "row 1 & as printed & $30.00 \\pm 0.25$ & $20.00 \\pm 0.25$ & $10.00",
-        "Rows \\& <b>columns</b>",
+        "Rows \\& \\textless{}b\\textgreater{}columns\\textless{}/b\\textgreater{}",
     ] {
         assert!(latex.contains(part), "{part}\nis not in\n{latex}");
     }

@@ -1,9 +1,11 @@
 //! `petra-lab report`.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::iter;
+use std::path::{absolute, Component, Path, PathBuf};
 
 use anyhow::{ensure, Context, Result};
 use clap::Args;
@@ -79,13 +81,12 @@ impl Report {
         write_plots(&figures, &plots)?;
         let frame = Frame {
             palette,
-            plots: link(&out, &plots),
-            results: link(&out, folder),
+            plots: link(&out, &plots)?,
+            results: link(&out, folder)?,
             command: shell::command(env::args().skip(1)),
             alone: sections.len() == 1,
         };
-        let page = page(&sections, &frame);
-        write_whole(&out, |file| Ok(file.write_all(page.as_bytes())?))?;
+        let report = page(&sections, &frame);
         if let Some(page) = &self.markdown {
             markdown::write(page, &sections, &set.plans)?;
             writeln!(io::stdout(), "numbers: {}", page.display())?;
@@ -94,6 +95,7 @@ impl Report {
             let count = exports::write(&sections, folder)?;
             writeln!(io::stdout(), "{count} tables: {}", folder.display())?;
         }
+        write_whole(&out, |file| Ok(file.write_all(report.as_bytes())?))?;
         writeln!(io::stdout(), "{} plots: {}", figures.len(), plots.display())?;
         writeln!(io::stdout(), "report: {}", out.display())?;
         Ok(())
@@ -117,10 +119,63 @@ pub(super) fn write_plots(figures: &[&Figure], folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A folder as a page at `out` links to it: from its own place, where that is
-/// known.
-fn link(out: &Path, folder: &Path) -> String {
-    let base = out.parent().unwrap_or(Path::new(""));
-    let place = folder.strip_prefix(base).unwrap_or(folder);
-    place.to_string_lossy().into_owned()
+/// Returns the relative path from the folder of the page at `out` to a folder.
+///
+/// # Errors
+///
+/// If the working directory is unknown.
+fn link(out: &Path, folder: &Path) -> Result<String> {
+    let base = normal(out.parent().unwrap_or(Path::new("")))?;
+    let folder = normal(folder)?;
+    let common = base.iter().zip(&folder).take_while(|(a, b)| a == b).count();
+    let up = iter::repeat_n(OsStr::new(".."), base.iter().count() - common);
+    let path: PathBuf = up.chain(folder.iter().skip(common)).collect();
+    Ok(match path.as_os_str().is_empty() {
+        true => ".".to_owned(),
+        false => path.to_string_lossy().into_owned(),
+    })
+}
+
+/// Returns an absolute path without `..`, as a browser resolves links.
+fn normal(path: &Path) -> Result<PathBuf> {
+    let mut out = PathBuf::new();
+    // `absolute` takes no empty path.
+    for part in absolute(Path::new(".").join(path))?.components() {
+        match part {
+            Component::ParentDir => drop(out.pop()),
+            part => out.push(part),
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_lead_from_the_page_to_the_folder() {
+        let here = env::current_dir().unwrap();
+        let elsewhere = here.join("results/a");
+        for (out, folder, expected) in [
+            ("results/report.html", "results", "."),
+            (
+                "results/report.html",
+                "results/report.plots",
+                "report.plots",
+            ),
+            ("report.html", "results/a", "results/a"),
+            ("pages/b/report.html", "results/a", "../../results/a"),
+            (
+                "pages/report.html",
+                elsewhere.to_str().unwrap(),
+                "../results/a",
+            ),
+            ("pages/../report.html", "./results/a", "results/a"),
+            ("/pages/report.html", "/results/a", "../results/a"),
+        ] {
+            let link = link(Path::new(out), Path::new(folder)).unwrap();
+            assert_eq!(link, expected, "{out} {folder}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::section::{Section, Shown};
+use super::section::{Names, Section, Shown};
 use super::words;
 use crate::results::{write_whole, Summary};
 
@@ -17,10 +17,12 @@ use crate::results::{write_whole, Summary};
 pub(super) fn write(sections: &[Section], folder: &Path) -> Result<usize> {
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    let names = Names::default();
     let mut count = 0;
     for section in sections {
         for shown in &section.metrics {
-            let name = words::slug(&format!("{} {}", section.manifest.plan, shown.metric));
+            let slug = words::slug(&format!("{} {}", section.manifest.plan, shown.metric));
+            let name = names.take(slug);
             let file = |kind: &str| folder.join(format!("{name}.{kind}"));
             let latex = latex(section, shown);
             write_whole(&file("tex"), |out| Ok(out.write_all(latex.as_bytes())?))?;
@@ -81,14 +83,21 @@ fn value(cell: Option<&Summary>, digits: usize) -> String {
     }
 }
 
-/// Text as LaTeX has it.
+/// Text as LaTeX has it, on one line: an empty line would end the paragraph, and a caption has one.
 fn escaped(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
     let mut out = String::new();
-    for letter in text.chars() {
+    for letter in line.join(" ").chars() {
         match letter {
             '\\' => out += "\\textbackslash{}",
             '~' => out += "\\textasciitilde{}",
             '^' => out += "\\textasciicircum{}",
+            // The font of OT1, which is the default, has other signs in their places.
+            '<' => out += "\\textless{}",
+            '>' => out += "\\textgreater{}",
+            '|' => out += "\\textbar{}",
+            // After `\\`, even on the line before, they would be its arguments.
+            '*' | '[' => out.extend(['{', letter, '}']),
             '&' | '%' | '$' | '#' | '_' | '{' | '}' => out.extend(['\\', letter]),
             letter => out.push(letter),
         }
@@ -130,6 +139,8 @@ mod tests {
     fn text_is_text_in_latex() {
         assert_eq!(escaped("0.5 % of a_b {x}"), "0.5 \\% of a\\_b \\{x\\}");
         assert_eq!(escaped("a\\b~c"), "a\\textbackslash{}b\\textasciitilde{}c");
+        assert_eq!(escaped("*a [b] <|"), "{*}a {[}b] \\textless{}\\textbar{}");
+        assert_eq!(escaped("a title\n\nof two\tlines"), "a title of two lines");
     }
 
     #[test]

@@ -198,7 +198,7 @@ impl Frame {
 
     fn traces(&self, section: &Section) -> Markup {
         let base = match self.results.as_str() {
-            "" => String::new(),
+            "." => String::new(),
             results => format!("{results}/"),
         };
         html! {

@@ -1,15 +1,19 @@
-// What a page can do more with: sort tables, show values, hide curves, enlarge figures.
+// Sorts tables, shows values, hides curves and enlarges figures.
 'use strict';
 for (const table of document.querySelectorAll('.scroll table')) {
   const value = (row, column) => {
-    const text = row.cells[column]?.textContent.trim() ?? '';
-    const number = parseFloat(text);
+    const cell = row.cells[column];
+    const text = cell?.textContent.trim() ?? '';
+    if (text === '' || text === '–') return null;
+    // A cell with a unit has its number in the base unit.
+    const number = parseFloat(cell.dataset.v ?? text);
     return Number.isNaN(number) ? text : number;
   };
-  const compare = (a, b) => {
-    if (typeof a === 'number' && typeof b === 'number') return a - b;
-    if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
-    return a.localeCompare(b);
+  const compare = (a, b, sign) => {
+    if (a === null || b === null) return (a === null) - (b === null);
+    if (typeof a === 'number' && typeof b === 'number') return sign * (a - b);
+    if (typeof a !== typeof b) return sign * (typeof a === 'number' ? -1 : 1);
+    return sign * a.localeCompare(b, undefined, { numeric: true });
   };
   const heads = [...table.querySelectorAll('thead tr:last-child th')];
   if ([...table.querySelectorAll('[colspan],[rowspan]')].length) continue;
@@ -20,7 +24,7 @@ for (const table of document.querySelectorAll('.scroll table')) {
       head.setAttribute('aria-sort', down ? 'descending' : 'ascending');
       const body = table.tBodies[0];
       const rows = [...body.rows];
-      rows.sort((a, b) => compare(value(a, column), value(b, column)) * (down ? -1 : 1));
+      rows.sort((a, b) => compare(value(a, column), value(b, column), down ? -1 : 1));
       body.append(...rows);
     };
     const button = document.createElement('button');
@@ -78,18 +82,31 @@ for (const svg of document.querySelectorAll('figure svg')) {
       const hide = all.some((it) => it.style.display !== 'none');
       all.forEach((it) => { it.style.display = hide ? 'none' : ''; });
       for (const it of svg.querySelectorAll('[data-l]')) {
-        if (it.dataset.l === name) it.style.opacity = hide ? '0.35' : '';
+        if (it.dataset.l !== name) continue;
+        it.style.opacity = hide ? '0.35' : '';
+        if (it.tagName === 'text') it.setAttribute('aria-pressed', String(!hide));
       }
     };
     entry.style.cursor = 'pointer';
     entry.addEventListener('click', toggle);
+    // An entry has a sample and a text. For keys, one of them is enough.
+    if (entry.tagName !== 'text') continue;
+    svg.setAttribute('role', 'group');
+    entry.setAttribute('tabindex', '0');
+    entry.setAttribute('role', 'button');
+    entry.setAttribute('aria-pressed', 'true');
+    entry.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' && event.key !== ' ') return;
+      event.preventDefault();
+      toggle();
+    });
   }
   const figure = svg.closest('figure');
   const button = document.createElement('button');
   button.type = 'button';
   button.className = 'enlarge';
   button.textContent = 'enlarge';
-  button.setAttribute('aria-pressed', 'false');
+  button.setAttribute('aria-pressed', String(figure.classList.contains('large')));
   button.addEventListener('click', () => {
     const large = figure.classList.toggle('large');
     button.setAttribute('aria-pressed', String(large));

@@ -65,13 +65,13 @@ pub(super) struct Draft<'a> {
     pub(super) names: &'a Names,
 }
 
-/// The names of figures' files that are taken.
+/// The names of files that are taken.
 #[derive(Default)]
 pub(super) struct Names(RefCell<BTreeSet<String>>);
 
 impl Names {
-    /// The name, with a number when another figure has it.
-    fn take(&self, name: String) -> String {
+    /// The name, with a number when another file has it.
+    pub(super) fn take(&self, name: String) -> String {
         let mut taken = self.0.borrow_mut();
         let numbered = (2..).map(|number| format!("{name}-{number}"));
         let names = iter::once(name.clone()).chain(numbered);

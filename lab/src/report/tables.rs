@@ -8,6 +8,7 @@ use super::swatch::controller;
 use super::words;
 use crate::plot::palette::Palette;
 use crate::results::{Line, Summary};
+use crate::units::magnitude;
 
 /// A metric's means: a line for each case and place on the axes, a column for
 /// each controller and, if they are wanted, each reference.
@@ -36,8 +37,10 @@ pub(super) fn metric(shown: &Shown, palette: &Palette, with_references: bool) ->
                         tr {
                             @match line.labels.split_first() {
                                 Some(((_, label), others)) => {
-                                    th { (label) }
-                                    @for (_, label) in others { td.l { (label) } }
+                                    th data-v=[magnitude(label)] { (label) }
+                                    @for (_, label) in others {
+                                        td.l data-v=[magnitude(label)] { (label) }
+                                    }
                                 }
                                 None => { th { "mean" } }
                             }

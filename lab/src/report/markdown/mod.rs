@@ -52,7 +52,7 @@ fn numbers(sections: &[Section], plans: &[Results]) -> String {
         let seeds = words::count(manifest.seeds.len(), "seed");
         text += &format!(
             "## {}\n\n    {}\n\n{seeds}, {}, plan {}.\n\n",
-            manifest.title, manifest.command, manifest.backend, manifest.plan_hash
+            manifest.title, section.made, manifest.backend, manifest.plan_hash
         );
         text += &match &section.comparison {
             Some(comparison) => printed::tables(section, comparison),
