@@ -582,14 +582,14 @@ fn the_command_is_a_plan_with_its_table_its_results_and_its_series() {
         let series = fs::read_to_string(out.join(format!("series/{}.csv", row.key)));
         assert_eq!(series.unwrap().lines().count(), 101);
     }
-    // The link is shown before the runs, and what of it nobody asked for.
+    // The link is shown before the runs, with the settings that have their defaults.
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
         said.starts_with("4 runs by sim, each alone for 2s; down: rate 10mbit"),
         "{said}"
     );
     assert!(
-        said.contains("\nby default: rate 10mbit, delay 45ms, loss 0.5%\n"),
+        said.contains("\nby default: rate 10mbit, delay 45ms, loss 0.5%, queue 1bdp\n"),
         "{said}"
     );
     // Made once, and shown again.

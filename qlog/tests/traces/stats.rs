@@ -1,7 +1,5 @@
 //! The figures of a real trace.
 
-use std::io::Cursor;
-
 use super::sample::{copy, raw, stock};
 use petra_qlog::qvis::{fit, Detail, Size};
 use petra_qlog::stats::Stats;
@@ -76,9 +74,8 @@ fn sizes_and_counts_end_at_the_largest_number() {
         bytes: 100_000,
         packets: 2,
     };
-    let mut copies = [Cursor::new(Vec::new()), Cursor::new(Vec::new())];
-    let [scratch, slim] = &mut copies;
-    fit(trace.as_bytes(), size, scratch, slim).unwrap();
+    let [mut scratch, mut slim] = std::array::from_fn(|_| tempfile::tempfile().unwrap());
+    fit(trace.as_bytes(), size, &mut scratch, &mut slim).unwrap();
 }
 
 #[test]
