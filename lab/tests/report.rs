@@ -232,8 +232,8 @@ fn a_report_is_one_file_with_everything_in_its_order() {
         "Verdict",
         "Body received (more is better):",
         "mechanism",
-        "is best in 3 of 4 rows,",
-        "reno in 1.",
+        "is best in 3 of 4 rows (median 30.00 MB),",
+        "in 1 (10.00).",
         "rows in which it is best",
         "3 of 4",
         "petra-lab run plans/table-4.2.toml --seeds 3 -o results",
@@ -286,7 +286,7 @@ fn a_report_is_one_file_with_everything_in_its_order() {
     assert!(page.contains("\" aria-label=\"Rows &amp; &lt;b&gt;columns&lt;/b&gt;\">"));
     let boxes = page.matches("class=\"scroll\"").count();
     assert!(boxes > 0);
-    let focusable = "class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"";
+    let focusable = "class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"";
     assert_eq!(page.matches(focusable).count(), boxes);
     assert!(page.contains("data-x=\"") && page.contains("data-s=\"westwood\""));
     // What results say is text and never markup.
@@ -579,7 +579,7 @@ fn one_seed_decides_nothing_and_the_report_says_so() {
     // Verdicts count the best values all the same, but no value is bold.
     assert!(in_order(
         &texts(&one),
-        &["mechanism", "is best in 3 of 4 rows,"]
+        &["mechanism", "is best in 3 of 4 rows (median 30.10 MB),"]
     ));
     assert!(!one.contains("class=\"best\"") && three.contains("class=\"best\""));
     let note = "cannot decide an order. Ten (`--seeds 10`) would.\n\n";

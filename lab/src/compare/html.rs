@@ -40,14 +40,14 @@ fn section(plan: &Plan, all: bool) -> Markup {
 fn table(metric: &Metric, pairs: &[&Pair]) -> Markup {
     html! {
         @if !pairs.is_empty() {
-            div.scroll {
+            div.scroll tabindex="0" role="group" aria-label=(words::title(&metric.name)) {
                 table {
-                    thead { tr { @for (column, head) in HEADS.iter().enumerate() { th.l[column < 2] { (head) } } th {} } }
+                    thead { tr { @for (column, head) in HEADS.iter().enumerate() { th.l[column < 2] { (head) } } th.l { "difference" } } }
                     tbody {
                         @for pair in pairs {
                             @let [line, controller, numbers @ ..] = cells(metric, pair);
                             tr {
-                                th { (line) }
+                                th { @if line.is_empty() { "mean" } @else { (line) } }
                                 td.l { (controller) }
                                 @for number in numbers { td { (number) } }
                                 @let class = match pair.better(&metric.name) {

@@ -63,6 +63,8 @@ pub(crate) struct Rows {
     pub(crate) base: f64,
     pub(crate) series: Vec<Series>,
     pub(crate) groups: Vec<Group>,
+    /// All groups, where these are a part: the parts have one axis and one place of labels.
+    pub(crate) whole: Option<Vec<Group>>,
 }
 
 /// Name and appearance of a series of marks.
@@ -144,6 +146,22 @@ pub(crate) struct Curve {
     /// Beside the main curve: thinner, and drawn before it.
     pub(crate) beside: bool,
     pub(crate) points: Vec<(f64, f64)>,
+}
+
+impl Rows {
+    /// Returns the groups on which the layout depends.
+    fn whole(&self) -> &[Group] {
+        self.whole.as_deref().unwrap_or(&self.groups)
+    }
+
+    /// Returns all values, with the ends of their intervals.
+    fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        let marks = self.whole().iter().flat_map(|group| &group.marks).flatten();
+        marks.flat_map(|mark| {
+            let (low, high) = mark.interval.unwrap_or((mark.value, mark.value));
+            [mark.value, low, high]
+        })
+    }
 }
 
 impl Curves {

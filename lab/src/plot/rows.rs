@@ -30,14 +30,10 @@ impl<'a> Layout<'a> {
     pub(super) fn new(rows: &'a Rows, room: f64) -> Self {
         let series = rows.series.iter();
         let entries = series.map(|it| (it.name.as_str(), it.ink, Sample::Form(it.form)));
-        let labels = rows.groups.iter().map(|group| width(&group.label));
+        let labels = rows.whole().iter().map(|group| width(&group.label));
         let widest = labels.fold(0.0, f64::max);
         let above = widest > LABELS * room;
-        let marks = rows.groups.iter().flat_map(|group| &group.marks).flatten();
-        let values = marks.flat_map(|mark| {
-            let (low, high) = mark.interval.unwrap_or((mark.value, mark.value));
-            [mark.value, low, high]
-        });
+        let values = rows.values();
         // A bar begins at its base, however far an interval goes below.
         let bars = rows.series.iter().all(|it| matches!(it.form, Form::Bar(_)));
         let values = values.map(|value| if bars { value.max(rows.base) } else { value });

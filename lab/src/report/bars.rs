@@ -12,6 +12,9 @@ const CONTROLLERS: usize = 12;
 const GROUPS: usize = 30;
 const FIGURES: usize = 8;
 
+/// Bars of one figure, which fits on a page with its legend and its caption.
+const BARS: usize = 48;
+
 /// So many lines are one figure, whatever they differ in.
 const TOGETHER: usize = 8;
 
@@ -27,9 +30,9 @@ pub(super) fn figures(draft: &Draft, metric: &str, table: &Table) -> Vec<Figure>
         return Vec::new();
     }
     if groups.unwrap_or(0) > GROUPS || parts.len() > FIGURES {
-        return effects(draft, metric, table).into_iter().collect();
+        return effects(draft, metric, table);
     }
-    let figure = |(name, lines): &(String, Vec<(String, &Line)>)| {
+    let figures = parts.values().flat_map(|(name, lines)| {
         let title = match name.as_str() {
             "" => words::title(metric),
             name => format!("{}: {name}", words::title(metric)),
@@ -38,16 +41,46 @@ pub(super) fn figures(draft: &Draft, metric: &str, table: &Table) -> Vec<Figure>
             [(_, line)] if parts.len() == 1 => single(draft, metric, table, line),
             lines => many(draft, metric, table, lines),
         };
-        draft.figure(&[metric, name], title, draft.sample(), Chart::Rows(rows))
+        paged(draft, &[metric, name], &title, &draft.sample(), rows)
+    });
+    figures.collect()
+}
+
+/// A chart as figures that fit on a page.
+fn paged(draft: &Draft, parts: &[&str], title: &str, caption: &str, rows: Rows) -> Vec<Figure> {
+    let pages = pages(rows);
+    let many = pages.len();
+    let figure = |(page, rows): (usize, Rows)| {
+        let title = match many {
+            1 => title.to_owned(),
+            _ => format!("{title} ({} of {many})", page + 1),
+        };
+        draft.figure(parts, title, caption.to_owned(), Chart::Rows(rows))
     };
-    parts.values().map(figure).collect()
+    pages.into_iter().enumerate().map(figure).collect()
+}
+
+/// The groups in parts of about the same length, with the axis of all of them.
+fn pages(rows: Rows) -> Vec<Rows> {
+    let most = (BARS / rows.series.len()).max(1);
+    let pages = rows.groups.len().div_ceil(most).max(1);
+    if pages == 1 {
+        return vec![rows];
+    }
+    let groups = rows.groups.chunks(rows.groups.len().div_ceil(pages));
+    let page = |groups: &[Group]| Rows {
+        groups: groups.to_vec(),
+        whole: Some(rows.groups.clone()),
+        ..rows.clone()
+    };
+    groups.map(page).collect()
 }
 
 /// A group of bars for each place of each direction: the means over all lines
 /// that have it, whatever else they have.
-fn effects(draft: &Draft, metric: &str, table: &Table) -> Option<Figure> {
+fn effects(draft: &Draft, metric: &str, table: &Table) -> Vec<Figure> {
     let mut groups: Vec<(&(String, String), Vec<&Line>)> = Vec::new();
-    let directions = table.lines.first()?.labels.len();
+    let directions = table.lines.first().map_or(0, |line| line.labels.len());
     for direction in 0..directions {
         for line in &table.lines {
             let label = &line.labels[direction];
@@ -76,22 +109,20 @@ fn effects(draft: &Draft, metric: &str, table: &Table) -> Option<Figure> {
         marks: columns.clone().map(|it| mean(lines, it)).collect(),
     });
     let groups: Vec<Group> = groups.collect();
-    (groups.len() <= GROUPS).then(|| {
-        draft.figure(
-            &[metric, "by each"],
-            format!("{}: each setting by itself", words::title(metric)),
-            format!(
-                "Each bar is the mean over all rows with this setting, {}.",
-                draft.manifest.backend
-            ),
-            Chart::Rows(Rows {
-                scale: scale(metric),
-                base: 0.0,
-                series: series(draft, table),
-                groups,
-            }),
-        )
-    })
+    if groups.is_empty() || groups.len() > GROUPS {
+        return Vec::new();
+    }
+    let rows = Rows {
+        scale: scale(metric),
+        base: 0.0,
+        series: series(draft, table),
+        groups,
+        whole: None,
+    };
+    let backend = &draft.manifest.backend;
+    let title = format!("{}: each setting by itself", words::title(metric));
+    let caption = format!("Each bar is the mean over all rows with this setting, {backend}.");
+    paged(draft, &[metric, "by each"], &title, &caption, rows)
 }
 
 fn series(draft: &Draft, table: &Table) -> Vec<Series> {
@@ -180,6 +211,7 @@ fn single(draft: &Draft, metric: &str, table: &Table, line: &Line) -> Rows {
             form: Form::Bar(None),
         }],
         groups: groups.collect(),
+        whole: None,
     }
 }
 
@@ -197,6 +229,7 @@ fn many(draft: &Draft, metric: &str, table: &Table, lines: &[(String, &Line)]) -
         base: 0.0,
         series: series(draft, table),
         groups: groups.collect(),
+        whole: None,
     }
 }
 
@@ -204,5 +237,49 @@ fn mark(metric: &str, summary: Summary) -> Mark {
     Mark {
         value: summary.mean,
         interval: words::interval(metric, &summary),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::palette::MUTED;
+
+    fn rows(series: usize, groups: usize) -> Rows {
+        let series = (0..series).map(|_| Series {
+            name: String::new(),
+            ink: MUTED,
+            form: Form::Bar(None),
+        });
+        let groups = (0..groups).map(|number| Group {
+            label: number.to_string(),
+            ink: None,
+            marks: Vec::new(),
+        });
+        Rows {
+            scale: scale("goodput_mbps"),
+            base: 0.0,
+            series: series.collect(),
+            groups: groups.collect(),
+            whole: None,
+        }
+    }
+
+    #[test]
+    fn a_long_chart_has_parts_that_fit_on_a_page() {
+        let lengths = |series, groups| {
+            let pages = pages(rows(series, groups));
+            let length = |page: &Rows| page.groups.len();
+            pages.iter().map(length).collect::<Vec<_>>()
+        };
+        assert_eq!(lengths(9, 12), [4, 4, 4]);
+        assert_eq!(lengths(9, 11), [4, 4, 3]);
+        assert_eq!(lengths(9, 5), [5]);
+        assert_eq!(lengths(100, 2), [1, 1]);
+        let [first, _] = &pages(rows(12, 7))[..] else {
+            panic!("two parts");
+        };
+        assert_eq!(first.whole.as_ref().map(Vec::len), Some(7));
+        assert!(pages(rows(9, 5))[0].whole.is_none());
     }
 }

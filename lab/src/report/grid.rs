@@ -122,7 +122,7 @@ impl Grid {
             false => cell.is_printed.then_some("ref"),
         };
         html! {
-            div.scroll tabindex="0" role="region" aria-label="printed and measured" {
+            div.scroll tabindex="0" role="group" aria-label="printed and measured" {
                 table {
                     thead {
                         tr {

@@ -33,14 +33,8 @@ pub(super) fn page(sections: &[Section], frame: &Frame) -> String {
     let main = html! {
         header {
             h1 { (title) }
-            p.muted {
-                "PETRA and its rivals in the laboratory: " code { (frame.command) } ". "
-                "Numbers are means over seeds with their 95 % intervals (Student's t); bold is the best of a row and \
-                 whatever cannot be told from it; of one seed nothing is bold. A dash is where nothing was measured, such as the completion of a download that \
-                 did not end. A column is a congestion controller: " code { "reno" } ", " code { "cubic" } " and " code { "bbr2" }
-                " are those of quiche, the others PETRA and what it is compared with; behind a colon are options."
-            }
             @if sections.len() > 1 { (contents(sections, &frame.palette)) }
+            (legend(&frame.command))
         }
         @for overview in Overview::all(sections) { (frame.overview(&overview)) }
         @for section in sections { (frame.section(section)) }
@@ -113,7 +107,7 @@ impl Frame {
         let seeds = words::count(manifest.seeds.len(), "seed");
         html! {
             section id=(words::slug(&manifest.plan)) aria-label=(manifest.title) {
-                @if !self.alone { h2 { (manifest.title) } }
+                @if self.alone { h2.unseen { "Results" } } @else { h2 { (manifest.title) } }
                 (verdict(section, &self.palette))
                 @for paragraph in manifest.description.split("\n\n") { p { (words::prose(paragraph)) } }
                 pre { (section.made) }
@@ -249,6 +243,24 @@ impl Frame {
                     }
                 }
             }
+        }
+    }
+}
+
+/// The meaning of numbers, bold, dashes and names, folded away.
+fn legend(command: &str) -> Markup {
+    html! {
+        details {
+            summary { "How to read this page" }
+            p {
+                "A column is a congestion controller: " code { "reno" } ", " code { "cubic" } " and "
+                code { "bbr2" } " are quiche's, the others PETRA and what it is compared with. "
+                "Options follow a colon. Numbers are means over the seeds, with 95 % intervals \
+                 (Student's t). Bold marks the best of a row and those that no test separates from it; \
+                 of one seed nothing is bold. A dash is a value that was not measured, such as the \
+                 completion of a download that did not end. A click on the head of a table sorts it."
+            }
+            p { "The command of this page: " code { (command) } }
         }
     }
 }

@@ -232,6 +232,7 @@ fn figure(draft: &Draft, reading: &Reading, columns: &[Column], which: usize) ->
             base: 1.0,
             series: series.into(),
             groups: groups.collect(),
+            whole: None,
         }),
     )
 }

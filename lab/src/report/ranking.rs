@@ -1,5 +1,7 @@
 //! Verdict of a plan in sentences: in how many rows each controller is best.
 
+use std::cmp::{Ordering, Reverse};
+
 use maud::{html, Markup};
 
 use super::section::Section;
@@ -11,6 +13,9 @@ use crate::results::{metric as known, order, Order, Sense, Summary, Table};
 /// Controllers that a sentence names.
 const NAMED: usize = 3;
 
+/// Fewer seeds have intervals so wide that most rows stay undecided.
+const FEWEST_SEEDS: usize = 5;
+
 /// Number of rows in which each controller is the best of a metric.
 pub(super) struct Ranking<'a> {
     pub(super) metric: &'a str,
@@ -21,6 +26,8 @@ pub(super) struct Ranking<'a> {
     separating: usize,
     /// By controller.
     wins: Vec<usize>,
+    /// By controller, over the rows.
+    medians: Vec<Option<f64>>,
 }
 
 impl<'a> Ranking<'a> {
@@ -41,6 +48,10 @@ impl<'a> Ranking<'a> {
         if rows.is_empty() || sense == Sense::Neither {
             return None;
         }
+        let median = |place: usize| {
+            let cells = rows.iter().filter_map(|cells| cells[place]);
+            median(cells.map(|cell| cell.mean).collect())
+        };
         let mut wins = vec![0; table.controllers.len()];
         let mut separating = 0;
         for cells in &rows {
@@ -56,46 +67,100 @@ impl<'a> Ranking<'a> {
             rows: rows.len(),
             separating,
             wins,
+            medians: (0..table.controllers.len()).map(median).collect(),
         })
     }
 
-    /// The controllers with their wins, most wins first.
-    fn winners(&self) -> Vec<(&'a str, usize)> {
-        let names = self.controllers.iter().map(String::as_str);
-        let winners = names.zip(self.wins.iter().copied());
-        let mut winners: Vec<_> = winners.filter(|(_, wins)| *wins > 0).collect();
-        winners.sort_by_key(|(_, wins)| std::cmp::Reverse(*wins));
+    /// The controllers by their place in the table, most wins first.
+    fn winners(&self) -> Vec<usize> {
+        let places = 0..self.controllers.len();
+        let mut winners: Vec<usize> = places.filter(|it| self.wins[*it] > 0).collect();
+        winners.sort_by_key(|place| Reverse(self.wins[*place]));
         winners
     }
 
-    /// `Goodput (more is better): petra is best in 11 of 12 rows, bbr2 in 3.`
+    /// The controller with the next value after the best, where there is a single row.
+    fn next(&self) -> Option<usize> {
+        let places = (0..self.controllers.len()).filter(|place| self.wins[*place] == 0);
+        let measured = places.filter_map(|place| Some((place, self.medians[place]?)));
+        let nearer = |a: &(usize, f64), b: &(usize, f64)| match known(self.metric)?.sense {
+            Sense::Less => Some(a.1.total_cmp(&b.1)),
+            _ => Some(b.1.total_cmp(&a.1)),
+        };
+        let next = measured.min_by(|a, b| nearer(a, b).unwrap_or(Ordering::Equal));
+        next.map(|(place, _)| place)
+    }
+
+    /// The median over the rows, which is the value where there is one row.
+    fn value(&self, place: usize, unit: &str) -> String {
+        let digits = words::digits(self.metric);
+        match self.medians[place] {
+            Some(value) if unit.is_empty() => format!("{value:.digits$}"),
+            Some(value) => format!("{value:.digits$} {unit}"),
+            None => String::new(),
+        }
+    }
+
+    /// `Goodput (more is better): petra is best in 11 of 12 rows (median 9.18 Mbit/s),
+    /// bbr2 in 3 (8.76).`
     pub(super) fn sentence(&self, palette: &Palette) -> Markup {
-        let title = known(self.metric).map_or(self.metric, |metric| metric.title);
+        let (title, unit) =
+            known(self.metric).map_or((self.metric, ""), |metric| (metric.title, metric.unit));
         let winners = self.winners();
-        let name = |name: &str| controller(name, palette.of(name));
+        let most = winners.first().map_or(0, |place| self.wins[*place]);
+        let leading = |place: &&usize| self.wins[**place] == most;
+        let leaders = winners.iter().filter(leading).count();
+        let name = |place: usize| {
+            let name = &self.controllers[place];
+            let shown = controller(name, palette.of(name));
+            html! { @if self.wins[place] == most { strong { (shown) } } @else { (shown) } }
+        };
         html! {
             (title) (words::better(self.metric)) ": "
             @match &winners[..] {
                 [] => "no row separates the controllers.",
-                [first, others @ ..] if self.rows == 1 => {
-                    (name(first.0))
-                    @for (other, _) in others { ", " (name(other)) }
-                    @if others.is_empty() { " is best." } @else { " are best." }
+                _ if self.rows > 1 && leaders > NAMED => {
+                    (leaders) " of " (words::count(self.controllers.len(), "controller"))
+                    " share the lead, each best in " (most) " of "
+                    (words::count(self.rows, "row")) "."
                 }
-                [(first, wins), others @ ..] => {
-                    strong { (name(first)) }
-                    " is best in " (wins) " of " (words::count(self.rows, "row"))
-                    @for (other, wins) in others.iter().take(NAMED - 1) {
-                        ", " (name(other)) " in " (wins)
+                [first, others @ ..] if self.rows == 1 => {
+                    (name(*first))
+                    @for other in others { ", " (name(*other)) }
+                    @if others.is_empty() { " is best (" } @else { " are best (" }
+                    (self.value(*first, unit)) ")"
+                    @if let Some(next) = self.next() {
+                        ", then " (name(next)) " (" (self.value(next, "")) ")"
                     }
                     "."
-                    @if self.separating < self.rows {
-                        " Undecided: " (words::count(self.rows - self.separating, "row")) "."
-                    }
                 }
+                [first, others @ ..] => {
+                    (name(*first))
+                    " is best in " (most) " of " (words::count(self.rows, "row"))
+                    " (median " (self.value(*first, unit)) ")"
+                    @for other in others.iter().take(NAMED - 1) {
+                        ", " (name(*other)) " in " (self.wins[*other])
+                        " (" (self.value(*other, "")) ")"
+                    }
+                    "."
+                }
+            }
+            @if self.rows > 1 && (1..self.rows).contains(&self.separating) {
+                " Undecided: " (words::count(self.rows - self.separating, "row")) "."
             }
         }
     }
+}
+
+/// The middle value, or the mean of the two in the middle.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let above = *values.get(middle)?;
+    Some(match values.len() % 2 {
+        0 => (values[middle - 1] + above) / 2.0,
+        _ => above,
+    })
 }
 
 /// The verdict of a plan: a sentence for each metric, what it rests on, and the wins of each
@@ -116,10 +181,14 @@ pub(super) fn verdict(section: &Section, palette: &Palette) -> Markup {
             } @else {
                 "Controllers are best together in a row that does not separate them: by Welch's \
                  test or in the digits shown."
+                @if section.manifest.seeds.len() < FEWEST_SEEDS {
+                    " " (section.manifest.seeds.len()) " seeds separate little; ten ("
+                    code { "--seeds 10" } ") separate more."
+                }
             }
         }
         @if rankings.iter().any(|it| it.rows > 1) {
-            div.scroll tabindex="0" role="region" aria-label="wins" {
+            div.scroll tabindex="0" role="group" aria-label="wins" {
                 table {
                     thead {
                         tr {
@@ -244,12 +313,12 @@ mod tests {
         ];
         assert_eq!(
             sentence("goodput_mbps", &lines),
-            "Goodput (more is better): petra is best in 2 of 3 rows, bbr2 in 1. \
-             Undecided: 1 row."
+            "Goodput (more is better): petra is best in 2 of 3 rows (median 9.000 Mbit/s), \
+             bbr2 in 1 (7.000). Undecided: 1 row."
         );
         assert_eq!(
             sentence("loss_percent", &lines[..1]),
-            "Packets declared lost (less is better): bbr2 is best."
+            "Packets declared lost (less is better): bbr2 is best (7.00 %), then reno (8.00)."
         );
         assert_eq!(
             sentence("goodput_mbps", &lines[3..]),

@@ -12,7 +12,7 @@ for (const table of document.querySelectorAll('.scroll table')) {
   const compare = (a, b, sign) => {
     if (a === null || b === null) return (a === null) - (b === null);
     if (typeof a === 'number' && typeof b === 'number') return sign * (a - b);
-    if (typeof a !== typeof b) return sign * (typeof a === 'number' ? -1 : 1);
+    if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
     return sign * a.localeCompare(b, undefined, { numeric: true });
   };
   const heads = [...table.querySelectorAll('thead tr:last-child th')];
@@ -77,7 +77,9 @@ for (const svg of document.querySelectorAll('figure svg')) {
   });
   for (const entry of svg.querySelectorAll('[data-l]')) {
     const name = entry.dataset.l;
-    const toggle = () => {
+    const toggle = (event) => {
+      if (event.key && event.key !== 'Enter' && event.key !== ' ') return;
+      event.preventDefault();
       const all = [...svg.querySelectorAll('[data-s]')].filter((it) => it.dataset.s === name);
       const hide = all.some((it) => it.style.display !== 'none');
       all.forEach((it) => { it.style.display = hide ? 'none' : ''; });
@@ -89,27 +91,28 @@ for (const svg of document.querySelectorAll('figure svg')) {
     };
     entry.style.cursor = 'pointer';
     entry.addEventListener('click', toggle);
-    // An entry has a sample and a text. For keys, one of them is enough.
-    if (entry.tagName !== 'text') continue;
-    svg.setAttribute('role', 'group');
-    entry.setAttribute('tabindex', '0');
-    entry.setAttribute('role', 'button');
-    entry.setAttribute('aria-pressed', 'true');
-    entry.addEventListener('keydown', (event) => {
-      if (event.key !== 'Enter' && event.key !== ' ') return;
-      event.preventDefault();
-      toggle();
-    });
+    entry.addEventListener('keydown', toggle);
   }
   const figure = svg.closest('figure');
   const button = document.createElement('button');
   button.type = 'button';
   button.className = 'enlarge';
   button.textContent = 'enlarge';
-  button.setAttribute('aria-pressed', String(figure.classList.contains('large')));
-  button.addEventListener('click', () => {
-    const large = figure.classList.toggle('large');
+  // The keyboard reaches the legend of a large figure.
+  const adapt = () => {
+    const large = figure.classList.contains('large');
     button.setAttribute('aria-pressed', String(large));
+    svg.setAttribute('role', large ? 'group' : 'img');
+    for (const entry of svg.querySelectorAll('text[data-l]')) {
+      entry.setAttribute('role', 'button');
+      if (large) entry.setAttribute('tabindex', '0');
+      else entry.removeAttribute('tabindex');
+    }
+  };
+  button.addEventListener('click', () => {
+    figure.classList.toggle('large');
+    adapt();
   });
+  adapt();
   svg.after(button);
 }

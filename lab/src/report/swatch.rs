@@ -7,5 +7,9 @@ use crate::plot::palette::{hex, Ink};
 /// A controller's name with its colour.
 pub(super) fn controller(name: &str, ink: Ink) -> Markup {
     let style = format!("--light:{};--dark:{}", hex(ink.light), hex(ink.dark));
-    html! { span.swatch style=(style) {} (name) }
+    let mut parts = name.split_inclusive(':');
+    html! {
+        span.name { span.swatch style=(style) {} (parts.next().unwrap_or("")) }
+        @for part in parts { wbr; (part) }
+    }
 }

@@ -10,6 +10,9 @@ use crate::plot::palette::Palette;
 use crate::results::{Line, Summary};
 use crate::units::magnitude;
 
+/// Columns with the intervals beside the means; of more, the intervals are below.
+const ROOMY: usize = 9;
+
 /// A metric's means: a line for each case and place on the axes, a column for
 /// each controller and, if they are wanted, each reference.
 pub(super) fn metric(shown: &Shown, palette: &Palette, with_references: bool) -> Markup {
@@ -21,9 +24,10 @@ pub(super) fn metric(shown: &Shown, palette: &Palette, with_references: bool) ->
         let references = line.references.iter().filter(|_| with_references);
         references.cloned().collect::<Vec<_>>()
     };
+    let columns = first.labels.len() + table.controllers.len() + references(first).len();
     html! {
-        div.scroll tabindex="0" role="region" aria-label=(words::heading(metric)) {
-            table {
+        div.scroll tabindex="0" role="group" aria-label=(words::heading(metric)) {
+            table.many[columns > ROOMY] {
                 thead {
                     tr {
                         th.l { (first.labels.first().map_or("", |(axis, _)| words::setting(axis))) }
@@ -73,7 +77,7 @@ pub(super) fn controllers(metrics: &[Shown], palette: &Palette) -> Markup {
     });
     let columns: Vec<_> = columns.collect();
     html! {
-        div.scroll tabindex="0" role="region" aria-label="means of the metrics" {
+        div.scroll tabindex="0" role="group" aria-label="means of the metrics" {
             table {
                 thead {
                     tr {

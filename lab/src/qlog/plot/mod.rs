@@ -31,12 +31,13 @@ impl Format {
     ///
     /// Another one.
     pub(super) fn of(target: &Path) -> Result<Self> {
-        match target.extension().and_then(|kind| kind.to_str()) {
-            Some("html") => Ok(Format::Html),
-            Some("svg") => Ok(Format::Svg),
-            Some("png") => Ok(Format::Png),
-            _ => bail!(
-                "{} is no picture that can be made; expected .html, .svg or .png",
+        let kind = target.extension().and_then(|kind| kind.to_str());
+        match kind.unwrap_or("none") {
+            "html" => Ok(Format::Html),
+            "svg" => Ok(Format::Svg),
+            "png" => Ok(Format::Png),
+            kind => bail!(
+                "{}: unknown format (got {kind}); expected .html, .svg or .png",
                 target.display()
             ),
         }
@@ -103,10 +104,12 @@ pub(super) fn write(
 /// A page that needs nothing else.
 fn page(figure: &Figure) -> String {
     let main = html! {
-        h1 { (figure.title) }
-        figure.large {
-            (PreEscaped(svg(figure)))
-            figcaption { (figure.caption) " Made by: " code { (figure.command) } }
+        div.sheet {
+            h1 { (figure.title) }
+            figure.large {
+                (PreEscaped(svg(figure)))
+                figcaption { (figure.caption) " Made by: " code { (figure.command) } }
+            }
         }
     };
     document(&figure.title, &main)
