@@ -90,7 +90,9 @@ impl<'a> Layout<'a> {
                     let series = &self.rows.series[lane];
                     let colour = group.ink.unwrap_or(series.ink).light;
                     let top = y + lane as f64 * LANE;
+                    canvas.of_curve(&series.name);
                     self.mark(canvas, (series.form, colour), top, mark);
+                    canvas.of_nothing();
                 }
             }
         }

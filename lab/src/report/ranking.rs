@@ -122,7 +122,13 @@ impl<'a> Ranking<'a> {
                 _ if self.rows > 1 && leaders > NAMED => {
                     (leaders) " of " (words::count(self.controllers.len(), "controller"))
                     " share the lead, each best in " (most) " of "
-                    (words::count(self.rows, "row")) "."
+                    (words::count(self.rows, "row"))
+                    @if leaders <= self.controllers.len() / 2 {
+                        @for (number, place) in winners.iter().take(leaders).enumerate() {
+                            (if number == 0 { ": " } else { ", " }) (name(*place))
+                        }
+                    }
+                    "."
                 }
                 [first, others @ ..] if self.rows == 1 => {
                     (name(*first))
@@ -271,8 +277,11 @@ mod tests {
     }
 
     fn sentence(metric: &str, lines: &[&[&[f64]]]) -> String {
-        let table = table(lines);
-        let ranking = Ranking::new(metric, &table).unwrap();
+        text(&table(lines), metric)
+    }
+
+    fn text(table: &Table, metric: &str) -> String {
+        let ranking = Ranking::new(metric, table).unwrap();
         let html = ranking.sentence(&Palette::default()).into_string();
         let texts = html.split('<').map(|part| part.rsplit('>').next().unwrap());
         texts.collect()
@@ -300,6 +309,38 @@ mod tests {
     fn what_a_table_shows_equal_is_equal() {
         let cells = cells(&[&[9.0001, 9.0001], &[9.0002, 9.0002], &[2.0, 2.0]]);
         assert_eq!(best("goodput_mbps", &cells), [true, true, false]);
+    }
+
+    #[test]
+    fn a_lead_of_many_has_a_sentence_of_its_own() {
+        let values = |best: usize| {
+            let value = |place| if place < best { 9.0 } else { 5.0 };
+            (0..8).map(|place| vec![value(place)]).collect::<Vec<_>>()
+        };
+        let sentence = |best: usize| {
+            let values = values(best);
+            let row: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
+            let mut table = table(&[&row, &row]);
+            table.controllers = (0..8).map(|place| format!("c{place}")).collect();
+            text(&table, "goodput_mbps")
+        };
+        assert_eq!(
+            sentence(4),
+            "Goodput (more is better): 4 of 8 controllers share the lead, each best in 2 of 2 \
+             rows: c0, c1, c2, c3."
+        );
+        assert!(sentence(5).ends_with("share the lead, each best in 2 of 2 rows."));
+        assert!(sentence(3).ends_with(
+            "c0 is best in 2 of 2 rows (median 9.000 Mbit/s), \
+             c1 in 2 (9.000), c2 in 2 (9.000)."
+        ));
+    }
+
+    #[test]
+    fn a_median_is_in_the_middle() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(Vec::new()), None);
     }
 
     #[test]
