@@ -153,6 +153,9 @@ pub(crate) trait Estimator: Send + Sync {
     /// Restarts the estimate, at a loss event.
     fn restart(&mut self, now: Time);
 
+    /// Copies the estimator.
+    fn clone_box(&self) -> Box<dyn Estimator>;
+
     /// The rate of the sample in progress.
     fn sample(&self) -> Option<f64>;
 
@@ -240,7 +243,13 @@ impl<F: Filter> AckRate<F> {
     }
 }
 
-impl<F: Filter> Estimator for AckRate<F> {
+impl Clone for Box<dyn Estimator> {
+    fn clone(&self) -> Self {
+        (**self).clone_box()
+    }
+}
+
+impl<F: Filter + 'static> Estimator for AckRate<F> {
     fn on_ack(&mut self, now: Time, bytes: u64) {
         self.on_silence(now);
         match self.last {
@@ -287,6 +296,10 @@ impl<F: Filter> Estimator for AckRate<F> {
         if self.last.is_some_and(|last| last < now) {
             self.open = None;
         }
+    }
+
+    fn clone_box(&self) -> Box<dyn Estimator> {
+        Box::new(*self)
     }
 
     fn sample(&self) -> Option<f64> {

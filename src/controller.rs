@@ -8,7 +8,7 @@
 //! <https://www.rfc-editor.org/rfc/rfc9002#appendix-B.2>); rates are bytes per second.
 //!
 //! ```text
-//!  transport ── Sent, Ack, Loss, Pto, ... ──▶ Controller
+//!  transport ── Sent, Ack, Loss, ... ──▶ Controller
 //!            ◀── window, pacing_rate, packet_threshold, early_probes ──
 //! ```
 
@@ -104,6 +104,20 @@ pub struct Loss {
     pub rtt: Option<Rtt>,
 }
 
+/// The peer reported packets with the mark Congestion Experienced (CE) (RFC 9002, Section 7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CongestionExperienced {
+    /// The time at which the report was processed.
+    pub now: Time,
+    /// Send time of the newest packet that the ACK frame acknowledged. It decides if the marks
+    /// belong to the present recovery period.
+    pub last_sent: Time,
+    /// Bytes in flight.
+    pub bytes_in_flight: u64,
+    /// The RTT estimator, after at least one sample.
+    pub rtt: Option<Rtt>,
+}
+
 /// A probe timeout (PTO) expired (RFC 9002, Section 6.2). The transport backs its timer off by
 /// itself, and a controller cannot switch that off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +182,8 @@ pub enum Reduction {
     Loss,
     /// A PTO that counts as congestion.
     Pto,
+    /// Packets marked Congestion Experienced.
+    Ecn,
     /// Persistent congestion (RFC 9002, Section 7.6.2).
     PersistentCongestion,
     /// A standing queue without any loss.
@@ -182,6 +198,7 @@ impl Reduction {
         match self {
             Reduction::Loss => "loss",
             Reduction::Pto => "pto",
+            Reduction::Ecn => "ecn",
             Reduction::PersistentCongestion => "persistent_congestion",
             Reduction::Queue => "queue",
             Reduction::Mtu => "mtu",
@@ -216,12 +233,70 @@ pub trait Factory: Send + Sync + fmt::Debug {
 
     /// Makes a controller for a new path.
     fn build(&self, settings: Settings) -> Box<dyn Controller>;
+
+    /// The capabilities of a stack without which the controller would be another one. An adapter
+    /// refuses it on a stack that lacks one of them.
+    fn requires(&self) -> &'static [Capability] {
+        &[]
+    }
+}
+
+/// An event or a request of this interface that not every stack has.
+///
+/// The events that each stack has are `on_ack`, `on_loss`, `on_persistent_congestion` and
+/// `on_max_datagram_size`. The others are optional, with these effects if they are missing:
+///
+/// | missing | effect on a controller |
+/// |---|---|
+/// | [`Pacing`](Self::Pacing) | `pacing_rate` is ignored; the stack paces by a rule of its own |
+/// | [`Pto`](Self::Pto) | only persistent congestion reports a timeout |
+/// | [`PacketThreshold`](Self::PacketThreshold) | `packet_threshold` is ignored |
+/// | [`EarlyProbes`](Self::EarlyProbes) | `early_probes` is ignored |
+/// | [`SpuriousLoss`](Self::SpuriousLoss) | a reduction for a spurious loss is not undone |
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Capability {
+    /// [`Controller::pacing_rate`] sets the rate.
+    Pacing,
+    /// [`Controller::on_pto`] is called.
+    Pto,
+    /// [`Controller::packet_threshold`] sets the packet threshold.
+    PacketThreshold,
+    /// [`Controller::early_probes`] is asked, and the probes are sent.
+    EarlyProbes,
+    /// [`Controller::on_spurious_loss`] is called.
+    SpuriousLoss,
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Capability::Pacing => "pacing by the controller",
+            Capability::Pto => "PTO events",
+            Capability::PacketThreshold => "a packet threshold by the controller",
+            Capability::EarlyProbes => "early probes",
+            Capability::SpuriousLoss => "spurious loss events",
+        })
+    }
 }
 
 /// A congestion controller.
 ///
 /// After any events, `window()` is at least [`MINIMUM_WINDOW_DATAGRAMS`] datagrams and
 /// `pacing_rate()` is above zero.
+///
+/// # Contract of the transport
+///
+/// | event | obligation |
+/// |---|---|
+/// | all | times never decrease; bytes in flight never exceed the bytes sent |
+/// | `on_sent` | once per packet, or once per batch of packets sent at one instant |
+/// | `on_ack` | once per ACK frame; each packet is acknowledged or lost, and once at most |
+/// | `on_loss` | once per batch, or per packet; before the `on_ack` of the same frame, if possible |
+/// | `on_persistent_congestion` | after the `on_loss` of the same packets |
+/// | `on_congestion_experienced` | once per ACK frame that reports new marks |
+///
+/// A stack that reports ACKs before losses is off by the lost bytes in [`Ack::bytes_in_flight`].
+/// [`Capability`] has the events that a stack may lack.
 pub trait Controller: Send + Sync {
     /// An in-flight packet was sent.
     fn on_sent(&mut self, _sent: &Sent) {}
@@ -238,6 +313,18 @@ pub trait Controller: Send + Sync {
     /// Persistent congestion was established. The window MUST be reduced to the minimum
     /// (RFC 9002, Section 7.6.2). The `on_loss` of the same packets comes first.
     fn on_persistent_congestion(&mut self, now: Time);
+
+    /// The peer reported marks of Congestion Experienced. By default a loss event without lost
+    /// bytes, as RFC 9002, Section 7.1 responds to both alike.
+    fn on_congestion_experienced(&mut self, marks: &CongestionExperienced) {
+        self.on_loss(&Loss {
+            now: marks.now,
+            bytes: 0,
+            last_sent: marks.last_sent,
+            bytes_in_flight: marks.bytes_in_flight,
+            rtt: marks.rtt,
+        });
+    }
 
     /// Losses proved to be spurious.
     fn on_spurious_loss(&mut self, _spurious: &SpuriousLoss) {}
@@ -277,4 +364,10 @@ pub trait Controller: Send + Sync {
 
     /// The present metrics.
     fn metrics(&self) -> Metrics;
+
+    /// Copies the controller for a path that continues another, as after a NAT rebinding. `None`:
+    /// the new path starts anew.
+    fn try_clone(&self) -> Option<Box<dyn Controller>> {
+        None
+    }
 }

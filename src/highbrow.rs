@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::controller::{Ack, Controller, EarlyProbes, Factory, Rtt, Settings};
+use super::controller::{Ack, Capability, Controller, EarlyProbes, Factory, Rtt, Settings};
 use super::newreno::{NewReno, Variant};
 use super::options::{Entry, Gain, Options, Part, Seconds};
 use super::pacing;
@@ -75,12 +75,18 @@ impl Factory for HighbrowConfig {
         };
         Box::new(NewReno::new(highbrow, self.pacing_gain, settings))
     }
+
+    /// Without early probes this is NewReno.
+    fn requires(&self) -> &'static [Capability] {
+        &[Capability::EarlyProbes]
+    }
 }
 
 /// RTTs over which the stability is measured (Section 4.1, step 1).
 const RTT_SAMPLES: usize = 10;
 
 /// The variant with fastest retransmission.
+#[derive(Clone)]
 struct Highbrow {
     alpha: f64,
     timeout_floor: Duration,

@@ -76,6 +76,7 @@ mod options;
 mod pacing;
 mod petra;
 mod petra_thesis;
+pub mod port;
 pub mod registry;
 mod westwood;
 mod westwood_nr;

@@ -54,6 +54,7 @@ pub(crate) trait Variant: Send + Sync {
 }
 
 /// NewReno with the decisions of a variant.
+#[derive(Clone)]
 pub(crate) struct NewReno<V> {
     window: Window,
     rtt: Option<Rtt>,
@@ -78,7 +79,7 @@ impl<V: Variant> NewReno<V> {
     }
 }
 
-impl<V: Variant> Controller for NewReno<V> {
+impl<V: Variant + Clone + 'static> Controller for NewReno<V> {
     fn on_ack(&mut self, ack: &Ack) {
         self.rtt = Some(ack.rtt);
         self.variant.on_ack(ack);
@@ -140,5 +141,9 @@ impl<V: Variant> Controller for NewReno<V> {
     fn metrics(&self) -> Metrics {
         let [sample, estimate] = self.variant.bandwidth();
         self.window.metrics(sample, estimate)
+    }
+
+    fn try_clone(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -87,6 +87,7 @@ impl Factory for NewReno34Config {
 }
 
 /// The variant of NewReno.
+#[derive(Clone)]
 struct NewReno34 {
     /// Bytes of growth per byte acknowledged, in slow start.
     slow_start: f64,

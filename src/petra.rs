@@ -29,7 +29,8 @@ mod tests;
 use std::time::Duration;
 
 use super::controller::{
-    Ack, Controller, Loss, Metrics, Phase, Pto, Reduction, Rtt, Sent, Settings, SpuriousLoss, Time,
+    Ack, CongestionExperienced, Controller, Loss, Metrics, Phase, Pto, Reduction, Rtt, Sent,
+    Settings, SpuriousLoss, Time,
 };
 use super::mechanisms::{faster_retransmission, Mechanisms};
 use super::pacing;
@@ -55,6 +56,7 @@ const MAX_WINDOW_OVER_IN_FLIGHT: f64 = 2.0;
 const PACKET_THRESHOLD: u64 = 3;
 
 /// The state of one path.
+#[derive(Clone)]
 struct Petra {
     config: PetraConfig,
     window: Window,
@@ -317,6 +319,17 @@ impl Controller for Petra {
         }
     }
 
+    /// Reduces once per round trip without a look at the queue. Marks are congestion by
+    /// themselves (RFC 9002, Section 7.1).
+    fn on_congestion_experienced(&mut self, marks: &CongestionExperienced) {
+        self.rtt = marks.rtt.or(self.rtt);
+        let decision = self.ecn_response(marks);
+        self.loss_decision = Some(decision);
+        if self.act(decision, marks.now, Reduction::Ecn) {
+            self.test_competition(None);
+        }
+    }
+
     fn on_pto(&mut self, pto: &Pto) {
         let decision = self.pto_response(pto);
         self.loss_decision = Some(decision);
@@ -384,5 +397,9 @@ impl Controller for Petra {
             base_rtt: self.rtt.map(|rtt| self.queue.base_rtt(rtt.min)),
             ..self.window.metrics(sample, estimate)
         }
+    }
+
+    fn try_clone(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -35,6 +35,7 @@ enum Timeout {
 }
 
 /// The state of one path.
+#[derive(Clone)]
 struct PetraThesis {
     config: PetraThesisConfig,
     window: Window,
@@ -235,5 +236,9 @@ impl Controller for PetraThesis {
     fn metrics(&self) -> Metrics {
         self.window
             .metrics(self.estimator.sample(), self.estimator.rate())
+    }
+
+    fn try_clone(&self) -> Option<Box<dyn Controller>> {
+        Some(Box::new(self.clone()))
     }
 }

@@ -86,6 +86,7 @@ pub(crate) fn ssthresh(window: &Window, estimate: Option<f64>) -> f64 {
 }
 
 /// The variant that sets ssthresh from the estimate.
+#[derive(Clone)]
 pub(crate) struct Westwood {
     estimator: AckRate<LowPass>,
 }

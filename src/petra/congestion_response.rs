@@ -1,6 +1,6 @@
 //! The response to each congestion signal, as a value: reduce the window, or keep it and why.
 
-use super::super::controller::{Ack, Loss, Pto};
+use super::super::controller::{Ack, CongestionExperienced, Loss, Pto};
 use super::Petra;
 
 /// Smallest share of the window that remains after a loss in congestion avoidance: the
@@ -113,6 +113,15 @@ impl Petra {
         } else {
             Decision::Keep(Why::NoQueue)
         }
+    }
+
+    /// The response to Congestion Experienced. AQM marks while its queue is short, so the queue
+    /// is no evidence against the marks.
+    pub(super) fn ecn_response(&self, marks: &CongestionExperienced) -> Decision {
+        if self.window.sent_before_recovery(marks.last_sent) {
+            return Decision::Keep(Why::SentBeforeRecovery);
+        }
+        Decision::Reduce(BETA * self.window.bytes())
     }
 
     /// The response to a PTO: mechanism 5, timeout reaction. The thesis's minimum window
