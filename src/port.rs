@@ -52,6 +52,12 @@ use super::controller::{
 pub use rtt::RttEstimator;
 pub use select::{check, select, SelectError, Stack};
 
+/// The longest burst, as time at the pacing rate: the accuracy of a timer in user space.
+const BURST: Duration = Duration::from_millis(1);
+
+/// The largest burst in bytes: that of one system call with segmentation offload.
+const MAX_BURST: u64 = 65_536;
+
 /// The state of the transport at the end of an ACK frame, as far as the stack reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckEnd {
@@ -230,6 +236,11 @@ impl Path {
         idle && self.window_full.is_none_or(|full| full < time_sent)
     }
 
+    /// Takes the RTT estimator of a stack that reports all of it.
+    pub fn set_rtt(&mut self, rtt: Rtt) {
+        self.rtt.set(rtt);
+    }
+
     /// Reports that the application had nothing more to send when this packet was sent.
     pub fn application_idle(&mut self, time_sent: Time) {
         self.application_idle = self.application_idle.max(Some(time_sent));
@@ -335,6 +346,15 @@ impl Path {
     /// The pacing rate in bytes per second. `None`: not paced.
     pub fn pacing_rate(&self) -> Option<u64> {
         self.controller.pacing_rate()
+    }
+
+    /// Bytes to send at one instant, if the sender is paced: those of 1 ms at the pacing rate, at
+    /// least two datagrams and at most 64 KiB.
+    pub fn send_quantum(&self) -> Option<u64> {
+        let datagrams = 2 * self.settings.max_datagram_size;
+        let burst = |rate: u64| (rate as f64 * BURST.as_secs_f64()) as u64;
+        let quantum = |rate| burst(rate).min(MAX_BURST).max(datagrams);
+        self.pacing_rate().map(quantum)
     }
 
     /// The phase of the controller.

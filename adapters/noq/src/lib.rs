@@ -32,12 +32,6 @@ pub const STACK: Stack = Stack {
     capabilities: &[Capability::Pacing, Capability::SpuriousLoss],
 };
 
-/// The longest burst, as time at the pacing rate: that of a timer in user space.
-const BURST: Duration = Duration::from_millis(1);
-
-/// The largest burst in bytes: that of one system call with segmentation offload.
-const MAX_BURST: u64 = 65_536;
-
 /// The initial window in bytes: ten datagrams within the bounds of RFC 9002, Section 7.2
 /// (<https://www.rfc-editor.org/rfc/rfc9002#section-7.2>). It is that of noq's controllers.
 fn initial_window(datagram: u64) -> u64 {
@@ -221,16 +215,11 @@ impl Controller for PetraController {
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        let datagrams = 2 * self.path.max_datagram_size();
-        let quantum = |rate: u64| {
-            let burst = (rate as f64 * BURST.as_secs_f64()) as u64;
-            burst.min(MAX_BURST).max(datagrams)
-        };
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = self.path.window();
         metrics.ssthresh = self.path.ssthresh();
         metrics.pacing_rate = self.path.pacing_rate();
-        metrics.send_quantum = metrics.pacing_rate.map(quantum);
+        metrics.send_quantum = self.path.send_quantum();
         // noq counts bits here.
         let estimate = self.path.metrics().bandwidth_estimate;
         metrics.bandwidth_estimate = estimate.map(|rate| rate.saturating_mul(8));
