@@ -7,8 +7,12 @@ use super::{Outcome, DATAGRAM};
 /// Bytes of the headers of IPv4 and UDP.
 const HEADERS: usize = 28;
 
-/// Bytes of a full datagram's IP packet that are not of the stream, as in `petra-lab`.
-const OVERHEAD: f64 = 47.0;
+/// Bytes of a full datagram's IP packet that are not of the stream: the headers, the short header
+/// with a connection ID of 8 bytes, a STREAM frame's header, and the tag of the cipher.
+const OVERHEAD: f64 = 28.0 + 11.0 + 7.0 + 16.0;
+
+/// Bytes of the smallest queue: ten packets of 1500 bytes, as in `petra-lab`.
+const MIN_QUEUE: f64 = 15_000.0;
 
 /// A link from server to client. The way back has the same delay and no limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +21,7 @@ pub struct Link {
     pub rate: f64,
     /// Delay of one direction.
     pub delay: Duration,
-    /// Bytes of the queue; `None` is one bandwidth-delay product.
+    /// Bytes of the queue; `None` is one bandwidth-delay product, and at least 15 kB.
     pub queue: Option<u64>,
     /// Share of the packets that are lost at random.
     pub loss: f64,
@@ -102,7 +106,8 @@ impl Bottleneck {
         let wait = self.free.saturating_sub(now);
         let round_trip = 2.0 * self.link.delay.as_secs_f64();
         let bdp = self.link.rate / 8.0 * round_trip;
-        let capacity = self.link.queue.map_or(bdp, |queue| queue as f64);
+        let least = bdp.max(MIN_QUEUE);
+        let capacity = self.link.queue.map_or(least, |queue| queue as f64);
         if wait.as_secs_f64() * self.link.rate / 8.0 + bytes > capacity.max(bytes) {
             self.tail_drops += 1;
             return None;
