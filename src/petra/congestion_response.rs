@@ -8,6 +8,10 @@ use super::Petra;
 /// <https://www.rfc-editor.org/rfc/rfc9438#section-4.6>).
 const BETA: f64 = 0.7;
 
+/// Largest share of the window that remains after Congestion Experienced: the factor of RFC 8511,
+/// Section 3.1 (<https://www.rfc-editor.org/rfc/rfc8511#section-3.1>) for CUBIC.
+const MAX_ECN_SHARE: f64 = 0.85;
+
 /// Smallest share of the window that remains after a drain of more than one datagram. A
 /// drain only removes what growth has added, so a wrong estimate must not cost more.
 const MIN_DRAIN_SHARE: f64 = 0.85;
@@ -115,13 +119,17 @@ impl Petra {
         }
     }
 
-    /// The response to Congestion Experienced. AQM marks while its queue is short, so the queue
-    /// is no evidence against the marks.
+    /// The response to Congestion Experienced. AQM marks while its queue is short, so a short
+    /// queue is no reason to keep the window.
     pub(super) fn ecn_response(&self, marks: &CongestionExperienced) -> Decision {
         if self.window.sent_before_recovery(marks.last_sent) {
             return Decision::Keep(Why::SentBeforeRecovery);
         }
-        Decision::Reduce(BETA * self.window.bytes())
+        let bytes = self.window.bytes();
+        let target = self.ssthresh_target().unwrap_or_default();
+        let compete = self.competition.is_detected();
+        let most = if compete { BETA } else { MAX_ECN_SHARE };
+        Decision::Reduce(target.clamp(BETA * bytes, most * bytes))
     }
 
     /// The response to a PTO: mechanism 5, timeout reaction. The thesis's minimum window
