@@ -291,7 +291,7 @@ impl fmt::Display for Capability {
 /// | all | times never decrease; bytes in flight never exceed the bytes sent |
 /// | `on_sent` | once per packet, or once per batch of packets sent at one instant |
 /// | `on_ack` | once per ACK frame; each packet is acknowledged or lost, and once at most |
-/// | `on_loss` | once per batch, or per packet; before the `on_ack` of the same frame, if possible |
+/// | `on_loss` | once per batch, or per packet; before the `on_ack` of the frame, if possible |
 /// | `on_persistent_congestion` | after the `on_loss` of the same packets |
 /// | `on_congestion_experienced` | once per ACK frame that reports new marks |
 ///

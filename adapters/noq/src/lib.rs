@@ -46,8 +46,8 @@ fn initial_window(datagram: u64) -> u64 {
 /// An unknown name, an invalid option, or a controller that requires what noq lacks.
 ///
 /// ```
-/// let error = petra_noq::controller("highbrow").unwrap_err();
-/// assert!(error.to_string().starts_with("highbrow: early probes: not supported (got stack noq)"));
+/// let error = petra_noq::controller("highbrow").unwrap_err().to_string();
+/// assert!(error.starts_with("highbrow: early probes: not supported (got stack noq)"));
 /// ```
 pub fn controller(text: &str) -> Result<PetraFactory, SelectError> {
     Ok(PetraFactory(port::select(text, &STACK)?))

@@ -167,7 +167,7 @@ fn the_send_quantum_follows_the_rate() {
         let burst = metrics.pacing_rate.unwrap() / 1_000;
         assert_eq!(
             metrics.send_quantum,
-            Some(burst.min(65_536).max(2 * DATAGRAM))
+            Some(burst.clamp(2 * DATAGRAM, 65_536))
         );
         largest = metrics.send_quantum.unwrap();
     }

@@ -1,7 +1,8 @@
-//! quinn and noq in virtual time over a simulated link, so that their controllers are compared
-//! on one link.
+//! quinn, noq and s2n-quic in virtual time over a simulated link, so that their controllers are
+//! compared on one link.
 //!
-//! Both stacks take the time as an argument. A server sends without end to a client:
+//! quinn and noq take the time as an argument, and s2n-quic has a network for tests. A server
+//! sends without end to a client:
 //!
 //! ```text
 //!  server ──▶ queue, rate, delay, random loss ──▶ client
@@ -9,9 +10,10 @@
 //! ```
 //!
 //! The link counts IP packets, as `petra-lab sim` does. Random numbers of the link and of the
-//! stacks follow from a seed. Those of TLS do not.
+//! stacks follow from a seed. Those of TLS and of s2n-quic do not.
 
 mod link;
+mod s2n_quic;
 mod stack;
 
 use std::collections::BinaryHeap;
@@ -38,6 +40,8 @@ pub enum Stack {
     Quinn,
     /// noq-proto, with `cubic`, `newreno` and `bbr3` of its own.
     Noq,
+    /// s2n-quic, with `cubic` and `bbr` of its own.
+    S2nQuic,
 }
 
 impl std::str::FromStr for Stack {
@@ -47,7 +51,8 @@ impl std::str::FromStr for Stack {
         match text {
             "quinn" => Ok(Self::Quinn),
             "noq" => Ok(Self::Noq),
-            _ => bail!("stack: unknown name (got {text:?}); expected quinn or noq"),
+            "s2n-quic" => Ok(Self::S2nQuic),
+            _ => bail!("stack: unknown name (got {text:?}); expected quinn, noq or s2n-quic"),
         }
     }
 }
@@ -111,6 +116,7 @@ impl Eq for Packet {}
 pub fn transfer(stack: Stack, controller: &str, link: &Link, time: Duration) -> Result<Outcome> {
     match stack {
         Stack::Quinn => run(&mut stack::quinn::pair(controller, link.seed)?, link, time),
+        Stack::S2nQuic => s2n_quic::transfer(controller, link, time),
         Stack::Noq => run(&mut stack::noq::pair(controller, link.seed)?, link, time),
     }
 }

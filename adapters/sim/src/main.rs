@@ -8,10 +8,9 @@ use petra_stacks_sim::{transfer, Link, Outcome, Stack};
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let stack: Stack = arguments
-        .next()
-        .context("stack: missing; expected quinn or noq")?
-        .parse()?;
+    let name = arguments.next();
+    let name = name.context("stack: missing; expected quinn, noq or s2n-quic")?;
+    let stack: Stack = name.parse()?;
     let mut link = Link::new(10e6, Duration::from_millis(45));
     let (mut controllers, mut seeds, mut seconds) = (vec![], 1, 60.0);
     while let Some(argument) = arguments.next() {
@@ -39,7 +38,7 @@ fn main() -> Result<()> {
             ),
         }
     }
-    println!("stack  controller     Mbit/s  share  queue ms   p95 ms  tail drops %  marks %");
+    println!("stack    controller     Mbit/s  share  queue ms   p95 ms  tail drops %  marks %");
     for controller in controllers {
         let time = Duration::from_secs_f64(seconds);
         let outcomes = (1..=seeds)
@@ -49,8 +48,8 @@ fn main() -> Result<()> {
             outcomes.iter().map(value).sum::<f64>() / outcomes.len() as f64
         };
         println!(
-            "{:6} {controller:14} {:6.3}  {:5.3} {:9.1} {:8.1} {:13.2} {:8.2}",
-            format!("{stack:?}").to_lowercase(),
+            "{:8} {controller:14} {:6.3}  {:5.3} {:9.1} {:8.1} {:13.2} {:8.2}",
+            name,
             mean(|outcome| outcome.goodput) / 1e6,
             mean(|outcome| outcome.share),
             mean(|outcome| outcome.queue_mean.as_secs_f64()) * 1e3,

@@ -1,10 +1,10 @@
-//! Controllers in quinn and noq on simulated links.
+//! Controllers in quinn, noq and s2n-quic on simulated links.
 
 use std::time::Duration;
 
 use petra_stacks_sim::{transfer, Link, Outcome, Stack};
 
-const STACKS: [Stack; 2] = [Stack::Quinn, Stack::Noq];
+const STACKS: [Stack; 3] = [Stack::Quinn, Stack::Noq, Stack::S2nQuic];
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -90,6 +90,7 @@ fn every_controller_survives_heavy_loss_and_an_empty_queue() {
         for (stack, controllers) in [
             (Stack::Quinn, petra_quinn::controllers()),
             (Stack::Noq, petra_noq::controllers()),
+            (Stack::S2nQuic, petra_s2n_quic::controllers()),
         ] {
             for controller in controllers {
                 let outcome = run(stack, controller, &link);
