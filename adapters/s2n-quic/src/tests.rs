@@ -109,17 +109,14 @@ fn departures_follow_the_rate_and_make_up_for_a_late_timer() {
     let due = cc.earliest_departure_time().unwrap();
     let packet = due.saturating_duration_since(at(60));
     assert!((ms(2)..ms(3)).contains(&packet), "{packet:?}");
-    // 2 ms late: the one after is due as if it had not been.
+    // 1 ms late: the one after is due as if it had not been.
     let mut late = cc.clone();
-    late.add_sent(due + ms(2), DATAGRAM, Some(false));
+    late.add_sent(due + ms(1), DATAGRAM, Some(false));
     let next = late.earliest_departure_time().unwrap();
     assert_eq!(next.saturating_duration_since(due), packet);
-    // A pause earns two datagrams.
+    // A pause earns no burst.
     send(&mut cc, 500, 1);
-    send(&mut cc, 500, 1);
-    assert!(cc.earliest_departure_time().unwrap() <= at(500));
-    send(&mut cc, 500, 1);
-    assert!(cc.earliest_departure_time().unwrap() > at(500));
+    assert!(cc.earliest_departure_time().unwrap() > at(501));
 }
 
 #[test]
