@@ -281,7 +281,9 @@ impl Controller for Petra {
         if let Some(rate) = self.delivery.estimate() {
             self.queue.on_rate(rate, self.window.datagram());
         }
-        self.queue.on_ack(ack, self.window.in_slow_start());
+        // A pause of the application empties the queue that it has filled.
+        let grows = self.window.in_slow_start() && !ack.app_limited;
+        self.queue.on_ack(ack, grows);
         let queued = self.queue_persists();
         self.delivery.on_ack(ack, queued);
         self.slow_start.on_ack(ack);

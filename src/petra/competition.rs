@@ -6,7 +6,7 @@
 //!      ▲   ▲   delivery rate holds, or the queue is gone   │    │ delivery rate falls,
 //!      │   └───────────────────────────────────────────────┘    ▼ the queue persists
 //!      └─────────────────────────────────────────────────── Competing
-//!         round trip without a queue, or 2, 4, ... 64 of them
+//!       round trip without a queue, or after 2, 4, ... 64 round trips
 //! ```
 //!
 //! | delivery rate after a reduction | queue    | conclusion                             |
@@ -16,8 +16,8 @@
 //! | falls                           | gone     | the reduction was too large: undone    |
 //!
 //! The conclusion may be wrong: jitter, or a link that became slower, lets the delivery rate
-//! fall, too. It is therefore forgotten after two round trips, and each time that the next
-//! test repeats it, after twice as many.
+//! fall, too. It is therefore forgotten after two round trips, and each time that a later
+//! test finds it again, after twice as many.
 //!
 //! A round trip without a queue does not end the test: competing flows that reduce their
 //! windows empty a short queue for one round trip, and so does jitter.

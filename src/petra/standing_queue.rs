@@ -139,7 +139,7 @@ impl SlowStartJitter {
         });
     }
 
-    /// Slow start has ended: reductions make the minimum RTT fall.
+    /// The window does not grow: a reduction or a pause makes the minimum RTT fall.
     fn pause(&mut self) {
         self.extremes = None;
     }
@@ -184,7 +184,8 @@ impl Default for StandingQueue {
 }
 
 impl StandingQueue {
-    pub(super) fn on_ack(&mut self, ack: &Ack, in_slow_start: bool) {
+    /// Takes an ACK. `grows`: slow start lets the window grow.
+    pub(super) fn on_ack(&mut self, ack: &Ack, grows: bool) {
         let Some(rtt) = self.min_rtt.on_ack(ack) else {
             return;
         };
@@ -192,7 +193,7 @@ impl StandingQueue {
             self.floor.end_round();
             self.floor.add(round.min);
             self.ended = Some(round.min);
-            if in_slow_start {
+            if grows {
                 self.slow_start_jitter.add(round.min);
             } else {
                 self.slow_start_jitter.pause();

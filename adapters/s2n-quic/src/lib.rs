@@ -106,6 +106,8 @@ pub struct PetraController {
     /// A loss has reduced the window, and no packet was sent since (RFC 9002, Section 7.3.2,
     /// <https://www.rfc-editor.org/rfc/rfc9002#section-7.3.2>).
     fast_retransmission: bool,
+    /// The time of the last persistent congestion, which s2n-quic reports with each lost packet.
+    collapsed: Option<Duration>,
 }
 
 impl PetraController {
@@ -124,6 +126,7 @@ impl PetraController {
             sent: 0,
             newest_acked: Duration::ZERO,
             fast_retransmission: false,
+            collapsed: None,
         }
     }
 
@@ -188,12 +191,18 @@ impl PetraController {
 
     fn add_loss(&mut self, now: Timestamp, bytes: u64, packet: PacketInfo, persistent: bool) {
         let now = self.time(now);
+        if persistent && self.collapsed == Some(now) {
+            // Another packet of the same batch, whose window is the minimum already.
+            self.path.discarded(bytes);
+            return;
+        }
         let reductions = self.path.metrics().reductions;
         self.path.lost(now, packet.sent, bytes, 1);
+        self.fast_retransmission |= self.path.metrics().reductions > reductions;
         if persistent {
             self.path.persistent_congestion(now);
+            self.collapsed = Some(now);
         }
-        self.fast_retransmission |= self.path.metrics().reductions > reductions;
     }
 }
 

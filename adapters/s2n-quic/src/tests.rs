@@ -91,8 +91,13 @@ fn persistent_congestion_leaves_two_datagrams() {
         let packet = send(&mut cc, 0, 10);
         cc.add_rtt(at(0), rtt(50).unwrap());
         cc.add_loss(at(900), DATAGRAM, packet, true);
+        let first = cc.path.ssthresh();
+        let reductions = cc.path.metrics().reductions;
         cc.add_loss(at(900), DATAGRAM, packet, true);
         assert_eq!(cc.congestion_window(), 2 * 1_200, "{name}");
+        assert_eq!(cc.path.ssthresh(), first, "{name}");
+        assert_eq!(cc.path.metrics().reductions, reductions, "{name}");
+        assert_eq!(cc.path.bytes_in_flight(), 8 * 1_200, "{name}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Verdict of a plan in sentences: in how many rows each controller is best.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 
 use maud::{html, Markup};
 
@@ -71,24 +71,32 @@ impl<'a> Ranking<'a> {
         })
     }
 
-    /// The controllers by their place in the table, most wins first.
+    /// The controllers by their place in the table: most wins first, and then the best value.
     fn winners(&self) -> Vec<usize> {
         let places = 0..self.controllers.len();
         let mut winners: Vec<usize> = places.filter(|it| self.wins[*it] > 0).collect();
-        winners.sort_by_key(|place| Reverse(self.wins[*place]));
+        winners.sort_by(|a, b| {
+            let more = self.wins[*b].cmp(&self.wins[*a]);
+            more.then_with(|| self.by_value(*a, *b))
+        });
         winners
+    }
+
+    /// Orders two controllers by their values, the better one first and those without one last.
+    fn by_value(&self, a: usize, b: usize) -> Ordering {
+        let less = known(self.metric).is_some_and(|metric| metric.sense == Sense::Less);
+        match (self.medians[a], self.medians[b]) {
+            (Some(a), Some(b)) if less => a.total_cmp(&b),
+            (Some(a), Some(b)) => b.total_cmp(&a),
+            (a, b) => b.is_some().cmp(&a.is_some()),
+        }
     }
 
     /// The controller with the next value after the best, where there is a single row.
     fn next(&self) -> Option<usize> {
-        let places = (0..self.controllers.len()).filter(|place| self.wins[*place] == 0);
-        let measured = places.filter_map(|place| Some((place, self.medians[place]?)));
-        let nearer = |a: &(usize, f64), b: &(usize, f64)| match known(self.metric)?.sense {
-            Sense::Less => Some(a.1.total_cmp(&b.1)),
-            _ => Some(b.1.total_cmp(&a.1)),
-        };
-        let next = measured.min_by(|a, b| nearer(a, b).unwrap_or(Ordering::Equal));
-        next.map(|(place, _)| place)
+        let others = (0..self.controllers.len()).filter(|place| self.wins[*place] == 0);
+        let measured = others.filter(|place| self.medians[*place].is_some());
+        measured.min_by(|a, b| self.by_value(*a, *b))
     }
 
     /// The median over the rows, which is the value where there is one row.
@@ -131,12 +139,14 @@ impl<'a> Ranking<'a> {
                     "."
                 }
                 [first, others @ ..] if self.rows == 1 => {
-                    (name(*first))
-                    @for other in others { ", " (name(*other)) }
-                    @if others.is_empty() { " is best (" } @else { " are best (" }
-                    (self.value(*first, unit)) ")"
+                    (name(*first)) " is best (" (self.value(*first, unit)) ")"
+                    @for (number, other) in others.iter().enumerate() {
+                        (if number == 0 { "; not separated from it: " } else { ", " })
+                        (name(*other)) " (" (self.value(*other, "")) ")"
+                    }
                     @if let Some(next) = self.next() {
-                        ", then " (name(next)) " (" (self.value(next, "")) ")"
+                        (if others.is_empty() { ", then " } else { "; then " })
+                        (name(next)) " (" (self.value(next, "")) ")"
                     }
                     "."
                 }
@@ -309,6 +319,19 @@ mod tests {
     fn what_a_table_shows_equal_is_equal() {
         let cells = cells(&[&[9.0001, 9.0001], &[9.0002, 9.0002], &[2.0, 2.0]]);
         assert_eq!(best("goodput_mbps", &cells), [true, true, false]);
+    }
+
+    #[test]
+    fn the_best_value_is_first_and_what_cannot_be_told_from_it_follows() {
+        let rows: &[&[&[f64]]] = &[&[
+            &[30.0, 34.0, 40.0],
+            &[60.0, 61.0, 62.0],
+            &[20.0, 26.0, 38.0],
+        ]];
+        let expected =
+            "bbr2 is best (28.0 ms); not separated from it: petra (34.7); then reno (61.0).";
+        let sentence = sentence("queue_mean_ms", rows);
+        assert!(sentence.ends_with(expected), "{sentence}");
     }
 
     #[test]
