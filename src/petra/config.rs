@@ -127,7 +127,7 @@ impl Options for PetraConfig {
             pacing::entry(&mut self.pacing_gain),
             Entry::new(
                 "queue",
-                "goodput against queueing delay where the rate varies",
+                "short: least delay, yields to competing flows; full: most goodput where the rate varies",
                 &mut self.queue,
             ),
             Entry::new(
