@@ -1,0 +1,24 @@
+//! What the fuzz targets do, with the inputs in `fuzz/seeds` and changes of them.
+
+mod arbitrary;
+mod replay;
+// The tests of properties use all of it.
+#[allow(dead_code)]
+mod transport;
+
+use std::path::Path;
+
+fn replay(name: &str, times: usize, target: fn(&[u8])) {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
+    replay::replay(&seeds.join(name), times, target);
+}
+
+#[test]
+fn controllers_keep_their_properties_whatever_happens() {
+    replay("controllers", 300, arbitrary::controllers);
+}
+
+#[test]
+fn options_are_taken_or_refused() {
+    replay("options", 2_000, arbitrary::options);
+}
