@@ -4,11 +4,13 @@
 //! the same profile. What it measured is in docs/simulator.md.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use petra_lab::results::{ResultSet, Summary, Table};
 use petra_lab::units::parse_rate;
+use serde_json::Value;
 
 /// Maximum difference of goodputs, as a share of the simulator's. Runs with random losses differ
 /// among themselves by some 3 %.
@@ -23,8 +25,18 @@ const QUEUE_SHARE: f64 = 0.15;
 const DATAGRAM: f64 = 8.0 * 1378.0;
 
 /// Maximum number of attempts. Other load of the machine disturbs netem, and never the simulator. A
-/// plan out of bounds is repeated; a deviation in every attempt is not caused by the machine.
+/// plan out of bounds is repeated. It fails if the machine kept time in each attempt, as the record
+/// of the run says; otherwise it was not run.
 const ATTEMPTS: usize = 3;
+
+/// Means over the runs of a plan.
+#[derive(Clone, Copy, Debug)]
+struct Means {
+    goodput_mbps: f64,
+    queue_ms: f64,
+    /// True if no run's record says that the machine was late.
+    kept_time: bool,
+}
 
 /// The plans by name.
 fn plans() -> Vec<PathBuf> {
@@ -35,8 +47,8 @@ fn plans() -> Vec<PathBuf> {
     plans
 }
 
-/// The means of goodput and queue of each plan, in Mbit/s and ms.
-fn run(plans: &[PathBuf], options: &[&str]) -> Vec<[f64; 2]> {
+/// Runs the plans.
+fn run(plans: &[PathBuf], options: &[&str]) -> Vec<Means> {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_petra-lab"));
     command.arg("run").args(plans).args(options);
@@ -49,10 +61,20 @@ fn run(plans: &[PathBuf], options: &[&str]) -> Vec<[f64; 2]> {
         let Summary { mean, .. } = table.lines[0].cells[0].expect("it was measured");
         mean
     };
-    let means = set.plans.iter();
-    means
-        .map(|it| ["goodput_mbps", "queue_mean_ms"].map(|metric| mean(it, metric)))
-        .collect()
+    let kept_time = |key: &str| {
+        // The simulator has no such record, and no machine that could be late.
+        let Ok(record) = fs::read(folder.path().join(format!("netem/{key}.json"))) else {
+            return true;
+        };
+        let record: Value = serde_json::from_slice(&record).unwrap();
+        record["kept_time"].as_bool().expect("the record says so")
+    };
+    let means = set.plans.iter().map(|it| Means {
+        goodput_mbps: mean(it, "goodput_mbps"),
+        queue_ms: mean(it, "queue_mean_ms"),
+        kept_time: it.rows.iter().all(|row| kept_time(&row.key)),
+    });
+    means.collect()
 }
 
 /// Milliseconds that a datagram takes at the bottleneck of a plan.
@@ -65,47 +87,67 @@ fn datagram_ms(plan: &Path) -> f64 {
 }
 
 /// Returns true if netem's figures are within the bounds around the simulator's.
-fn agree(sim: [f64; 2], netem: [f64; 2], datagram_ms: f64) -> bool {
-    let apart = |which: usize| (sim[which] - netem[which]).abs();
-    let queue = datagram_ms + QUEUE_MS + QUEUE_SHARE * sim[1];
-    apart(0) <= GOODPUT * sim[0] && apart(1) <= queue
+fn agree(sim: Means, netem: Means, datagram_ms: f64) -> bool {
+    let queue = datagram_ms + QUEUE_MS + QUEUE_SHARE * sim.queue_ms;
+    (sim.goodput_mbps - netem.goodput_mbps).abs() <= GOODPUT * sim.goodput_mbps
+        && (sim.queue_ms - netem.queue_ms).abs() <= queue
 }
 
 #[test]
 #[ignore = "takes netem and the built example pair: run with --ignored"]
 fn simulator_and_netem_agree_on_six_plans() {
-    let mut left: Vec<(PathBuf, [f64; 2])> = plans()
-        .iter()
-        .cloned()
-        .zip(run(&plans(), &["--backend", "sim", "--seeds", "5"]))
-        .collect();
+    /// A plan that has not agreed yet.
+    #[derive(Debug)]
+    struct Apart {
+        file: PathBuf,
+        sim: Means,
+        late: bool,
+    }
+    let (plans, late) = (plans(), false);
+    let sim = run(&plans, &["--backend", "sim", "--seeds", "5"]);
+    let plans = plans.into_iter().zip(sim);
+    let mut left: Vec<Apart> = plans.map(|(file, sim)| Apart { file, sim, late }).collect();
     assert_eq!(left.len(), 6);
     for attempt in 1..=ATTEMPTS {
-        let files: Vec<PathBuf> = left.iter().map(|(file, _)| file.clone()).collect();
+        let files: Vec<PathBuf> = left.iter().map(|it| it.file.clone()).collect();
         let real = run(&files, &["--backend", "netem", "--seeds", "1"]);
         let mut real = real.into_iter();
-        left.retain(|(file, sim)| {
+        left.retain_mut(|Apart { file, sim, late }| {
             let netem = real.next().expect("a result for each plan");
             println!(
                 "{}, attempt {attempt}: {:.3} and {:.3} Mbit/s, queues of {:.1} and {:.1} ms",
                 file.file_stem().unwrap().to_string_lossy(),
-                sim[0],
-                netem[0],
-                sim[1],
-                netem[1]
+                sim.goodput_mbps,
+                netem.goodput_mbps,
+                sim.queue_ms,
+                netem.queue_ms
             );
+            *late |= !netem.kept_time;
             !agree(*sim, netem, datagram_ms(file))
         });
         if left.is_empty() {
             return;
         }
     }
-    panic!("out of bounds every time: {left:?}");
+    let (skipped, failed): (Vec<Apart>, Vec<Apart>) = left.into_iter().partition(|it| it.late);
+    for Apart { file, .. } in skipped {
+        let name = file.file_stem().unwrap().to_string_lossy();
+        // Past the test runner, which keeps what a passing test prints to itself.
+        let skipped = format!("\nSKIPPED: {name} over netem: this machine did not keep time\n");
+        std::io::stderr().write_all(skipped.as_bytes()).unwrap();
+    }
+    assert!(failed.is_empty(), "out of bounds every time: {failed:?}");
 }
 
 #[test]
 fn bounds_are_of_both_goodput_and_queue() {
-    assert!(agree([2.0, 30.0], [1.9, 40.0], 5.0));
-    assert!(!agree([2.0, 30.0], [1.8, 30.0], 5.0));
-    assert!(!agree([2.0, 30.0], [2.0, 44.0], 5.0));
+    let means = |goodput_mbps, queue_ms| Means {
+        goodput_mbps,
+        queue_ms,
+        kept_time: true,
+    };
+    let sim = means(2.0, 30.0);
+    assert!(agree(sim, means(1.9, 40.0), 5.0));
+    assert!(!agree(sim, means(1.8, 30.0), 5.0));
+    assert!(!agree(sim, means(2.0, 44.0), 5.0));
 }

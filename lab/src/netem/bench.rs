@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure, Context, Result};
 
+use super::counters::Processor;
 use super::facts::{self, Facts};
 use super::qlog::trace;
 use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD};
@@ -108,14 +109,16 @@ impl Bench {
             ..self.blank.clone()
         };
         let folder = tempfile::tempdir().context("cannot make a folder for a run")?;
-        let (record, load) = {
+        let (record, load, stolen) = {
             let _processor = self.sandbox.processor();
+            let before = Processor::read()?;
             let record = sandboxed(&self.sandbox, &job, folder.path(), stop)?;
-            (record, facts::load(self.begun.elapsed()))
+            let load = facts::load(self.begun.elapsed());
+            (record, load, before.stolen_since()?)
         };
         let queue_ms = record.bottleneck_queue.as_ref();
         let queue_ms = queue_ms.map(|queue| (queue.mean_ms, queue.p95_ms));
-        let run = Facts::new(&self.sandbox, &job, folder.path(), record, load)?;
+        let run = Facts::new(&self.sandbox, &job, folder.path(), record, load, stolen)?;
         let traces = ["server", "client"].map(|side| trace(&folder.path().join(side)));
         let [server, client] = traces;
         let (server, client) = (server?, client?);

@@ -58,6 +58,16 @@ impl Spread {
         let [min, median, max] = [0.0, 0.5, 1.0].map(|share| quantile(&values, share));
         Spread { min, median, max }
     }
+
+    /// Of the duration of 100 sleeps of 1 ms, in milliseconds.
+    pub(super) fn of_sleeps() -> Self {
+        let sleep = |_| {
+            let start = Instant::now();
+            thread::sleep(Duration::from_millis(1));
+            start.elapsed().as_secs_f64() * 1e3
+        };
+        Spread::of((0..100).map(sleep).collect())
+    }
 }
 
 impl Calibration {
@@ -79,7 +89,7 @@ impl Calibration {
             rtt_ms: Spread::of(rtts),
             down_rate_bps: rate(&link.down, link, &server, &client, DOWN_BOTTLENECK)?,
             up_rate_bps: rate(&link.up, link, &client, &server, UP_BOTTLENECK)?,
-            sleep_of_1ms_ms: Spread::of(sleeps()),
+            sleep_of_1ms_ms: Spread::of_sleeps(),
         })
     }
 }
@@ -217,13 +227,4 @@ fn patience(link: &Link) -> Duration {
         direction.delay + 4 * direction.jitter + direction.slot + transmission(direction)
     });
     down + up + Duration::from_millis(200)
-}
-
-fn sleeps() -> Vec<f64> {
-    let sleep = |_| {
-        let start = Instant::now();
-        thread::sleep(Duration::from_millis(1));
-        start.elapsed().as_secs_f64() * 1e3
-    };
-    (0..100).map(sleep).collect()
 }

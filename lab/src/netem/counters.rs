@@ -66,6 +66,7 @@ impl Qdiscs {
 /// The processors' time so far, in ticks.
 pub(super) struct Processor {
     idle: u64,
+    steal: u64,
     all: u64,
 }
 
@@ -79,11 +80,12 @@ impl Processor {
             .split_whitespace()
             .filter_map(|word| word.parse().ok())
             .collect();
-        let [_, _, _, idle, iowait, ..] = ticks[..] else {
+        let [_, _, _, idle, iowait, _, _, steal, ..] = ticks[..] else {
             bail!("/proc/stat does not begin with the processors' times: {line}");
         };
         Ok(Processor {
             idle: idle + iowait,
+            steal,
             all: ticks.iter().sum(),
         })
     }
@@ -91,7 +93,17 @@ impl Processor {
     /// The busy share of the time since then.
     pub(super) fn busy_since(&self) -> Result<f64> {
         let now = Self::read()?;
+        Ok(1.0 - self.share(&now, |it| it.idle))
+    }
+
+    /// The share of the time since then that a hypervisor gave to others.
+    pub(super) fn stolen_since(&self) -> Result<f64> {
+        let now = Self::read()?;
+        Ok(self.share(&now, |it| it.steal))
+    }
+
+    fn share(&self, now: &Self, of: impl Fn(&Self) -> u64) -> f64 {
         let all = now.all.saturating_sub(self.all).max(1);
-        Ok(1.0 - now.idle.saturating_sub(self.idle) as f64 / all as f64)
+        of(now).saturating_sub(of(self)) as f64 / all as f64
     }
 }

@@ -15,6 +15,12 @@ use super::Job;
 use crate::link::Link;
 use crate::testbed::MAX_DATAGRAM_SIZE;
 
+/// Share of a run's time that may be lost: as much as goodputs differ from run to run.
+const MOST_LOST: f64 = 0.03;
+
+/// The longest median of sleeps of 1 ms. Idle machines take 1.1 ms.
+const MOST_SLEEP_MS: f64 = 2.0;
+
 /// A run.
 #[derive(Debug, Serialize)]
 pub(super) struct Facts {
@@ -25,6 +31,10 @@ pub(super) struct Facts {
     /// minute: the load average, without what only keeps processors awake.
     processors: usize,
     load: f64,
+    /// Share of the run's time that this machine's hypervisor gave to others (steal), 0 to 1.
+    stolen: f64,
+    /// False if this machine was late, so that the figures are not the link's.
+    kept_time: bool,
     /// The link as asked for.
     link: Link,
     pub(super) goodput_bps: f64,
@@ -49,13 +59,15 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Puts together what is known of a run, at the end of which this was the load.
+    /// Puts together what is known of a run, at the end of which this was the load, and in which
+    /// this share of the time was stolen.
     pub(super) fn new(
         sandbox: &Sandbox,
         job: &Job,
         folder: &Path,
         mut record: Record,
         load: f64,
+        stolen: f64,
     ) -> Result<Self> {
         let client = |name: &str| {
             let value = record.client.get(name);
@@ -70,11 +82,13 @@ impl Facts {
         let base_rtt_ms = record.calibration.rtt_ms.median;
         let limit = job.link.down.goodput_limit(MAX_DATAGRAM_SIZE);
         let base_rtt = Duration::from_secs_f64(base_rtt_ms / 1e3);
-        Ok(Facts {
+        let mut facts = Facts {
             cc: job.congestion_control.clone(),
             sandbox: sandbox.to_string(),
             processors: processor::count(),
             load,
+            stolen,
+            kept_time: true,
             link: job.link.clone(),
             goodput_bps,
             goodput_limit_bps: limit,
@@ -86,7 +100,9 @@ impl Facts {
             base_rtt_ms,
             backlog: std::mem::take(&mut record.backlog),
             record,
-        })
+        };
+        facts.kept_time = facts.late().is_none();
+        Ok(facts)
     }
 
     /// What makes the figures doubtful, if anything.
@@ -100,12 +116,35 @@ impl Facts {
                 self.cc
             ));
         }
+        self.late()
+    }
+
+    /// What delayed the pair on this machine, if anything.
+    fn late(&self) -> Option<String> {
+        let (lateness, cc) = (self.record.lateness, &self.cc);
+        if lateness.lost > MOST_LOST || self.stolen > MOST_LOST {
+            return Some(format!(
+                "this machine was late for {:.0} % of the run of {cc}, {:.0} ms at a time, and \
+                 {:.0} % of its time was stolen: what delayed the pair is in its figures",
+                100.0 * lateness.lost,
+                lateness.worst_ms,
+                100.0 * self.stolen
+            ));
+        }
+        let before = self.record.calibration.sleep_of_1ms_ms.median;
+        let after = self.record.sleep_of_1ms_ms_after.median;
+        if before.max(after) > MOST_SLEEP_MS {
+            return Some(format!(
+                "a sleep of 1 ms took {before:.1} ms before the run of {cc} and {after:.1} ms \
+                 after it: what delayed the pair is in its figures"
+            ));
+        }
         // The runs themselves want less than one each.
         (self.load > 1.5 * self.processors as f64).then(|| {
             format!(
-                "this machine had {:.1} processes for {} processors: what delayed the pair of {} \
-                 is in its figures",
-                self.load, self.processors, self.cc
+                "this machine had {:.1} processes for {} processors: what delayed the pair of \
+                 {cc} is in its figures",
+                self.load, self.processors
             )
         })
     }

@@ -21,6 +21,7 @@ mod bench;
 mod calibration;
 mod counters;
 mod facts;
+mod lateness;
 mod network;
 mod pair;
 mod processor;

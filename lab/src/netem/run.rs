@@ -8,8 +8,9 @@ use anyhow::{ensure, Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::calibration::Calibration;
+use super::calibration::{Calibration, Spread};
 use super::counters::{Processor, Qdiscs};
+use super::lateness::{Lateness, Watch};
 use super::network::{self, DOWN_BOTTLENECK};
 use super::pair::Pair;
 use super::queue::{Meter, Waiting};
@@ -48,6 +49,10 @@ pub(super) struct Record {
     /// Load of the processors during the transfer, 0 to 1. The processors of a user-mode Linux do
     /// not see the other load of the host.
     pub processor_busy: f64,
+    /// Late wake-ups during the transfer.
+    pub lateness: Lateness,
+    /// The calibration's sleeps of 1 ms again, after the transfer.
+    pub sleep_of_1ms_ms_after: Spread,
 }
 
 /// Does the job of a folder and leaves `Record` there, or the reason why not.
@@ -79,7 +84,9 @@ fn job(folder: &Path) -> Result<()> {
     let processor = Processor::read()?;
     let rate = job.link.down.rate;
     let meter = rate.map(|_| Meter::start(DOWN_BOTTLENECK)).transpose()?;
+    let watch = Watch::start();
     let client = pair.download()?;
+    let lateness = watch.stop();
     let queue = meter.zip(rate).map(|(meter, rate)| meter.stop(rate));
     let queue = queue.transpose()?;
     let processor_busy = processor.busy_since()?;
@@ -101,6 +108,8 @@ fn job(folder: &Path) -> Result<()> {
         backlog: queue.map_or_else(Vec::new, |queue| queue.over_time),
         qdiscs,
         processor_busy,
+        lateness,
+        sleep_of_1ms_ms_after: Spread::of_sleeps(),
     };
     let partial = exchange.join("record.partial");
     fs::write(&partial, serde_json::to_vec(&record)?)?;
