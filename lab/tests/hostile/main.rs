@@ -1,0 +1,199 @@
+//! Clients that misbehave on purpose, against each controller.
+//!
+//! `UPDATE_PAGES=1 cargo test -p petra-lab --test hostile` writes their table in docs/security.md.
+
+mod attack;
+mod keys;
+mod world;
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+use std::{fs, thread};
+
+use attack::{Attack, MS};
+use petra_lab::link::{Direction, Queue};
+use petra_lab::sim::Nanos;
+use world::{run, Run, TICK};
+
+const END: Nanos = 8_000 * MS;
+
+/// Ticks of a second.
+const SECOND: usize = (1_000 * MS / TICK) as usize;
+
+/// The most that a client may get, relative to an honest one.
+const BOUND: f64 = 2.0;
+
+/// Heap that a client may take beyond [`BOUND`]: what a server keeps of packets that it
+/// takes for lost until they are late.
+const HEAP: usize = 1 << 20;
+
+/// The first and the last line of the table in the page.
+const MARKS: [&str; 2] = ["<!-- hostile peers -->", "<!-- end -->"];
+
+fn link() -> [Direction; 2] {
+    let delay = Duration::from_millis(25);
+    let down = Direction {
+        rate: Some(4_000_000),
+        delay,
+        queue: Queue::Bdp(1.0),
+        ..Direction::default()
+    };
+    let up = Direction {
+        delay,
+        ..Direction::default()
+    };
+    [down, up]
+}
+
+fn controllers() -> Vec<&'static str> {
+    petra::register();
+    let all = petra::registry::names().chain(["reno", "cubic", "bbr2"]);
+    all.collect()
+}
+
+fn download(cc: &str, attack: Attack) -> Run {
+    let [down, up] = link();
+    run(cc, attack, &down, &up, END)
+}
+
+/// Most bytes that were sent within a second, or in all of a run that was shorter.
+fn best_second(run: &Run) -> u64 {
+    let last = *run.sent.last().expect("the last sample is there");
+    let seconds = run.sent.windows(SECOND + 1);
+    let best = seconds.map(|it| it[SECOND] - it[0]).max();
+    best.unwrap_or(last)
+}
+
+/// A run beside that of an honest client.
+struct Compared {
+    run: Run,
+    /// Bytes that the server sent, over those that it sends to the honest client meanwhile.
+    sent: f64,
+    /// The same of the best second of each.
+    second: f64,
+    /// The largest heap.
+    heap: f64,
+}
+
+impl Compared {
+    fn new(run: Run, honest: &Run) -> Compared {
+        let meanwhile = honest.sent[(run.sent.len() - 1).min(honest.sent.len() - 1)];
+        let heap = |run: &Run| *run.heap.iter().max().expect("a sample") as f64;
+        Compared {
+            sent: *run.sent.last().expect("a sample") as f64 / meanwhile as f64,
+            second: best_second(&run) as f64 / best_second(honest) as f64,
+            heap: heap(&run) / heap(honest),
+            run,
+        }
+    }
+
+    /// The share of the whole, or the time at which the server closed.
+    fn cell(&self) -> String {
+        match self.run.closed {
+            Some(_) => format!("closed, {:.1} s", self.run.ended as f64 / 1e9),
+            None => format!("{:.2}, {:.2}", self.sent, self.second),
+        }
+    }
+
+    fn check(&self, cc: &str, attack: Attack, honest: &Run) {
+        let Compared {
+            run, sent, second, ..
+        } = self;
+        assert!(*second <= BOUND, "{cc}, {attack:?}: {second} in a second");
+        // Shorter runs compare one slow start with another, and the second has them all.
+        if run.sent.len() > 2 * SECOND {
+            assert!(*sent <= BOUND, "{cc}, {attack:?}: {sent}");
+        }
+        let heap = |run: &Run| *run.heap.iter().max().expect("a sample");
+        let most = (BOUND * heap(honest) as f64) as usize + HEAP;
+        assert!(heap(run) <= most, "{cc}, {attack:?}: heap of {}", heap(run));
+    }
+}
+
+/// The attacks on a controller, checked.
+fn attacked(cc: &str) -> Vec<Compared> {
+    let honest = download(cc, Attack::Honest);
+    let attack = |attack: Attack| {
+        let compared = Compared::new(download(cc, attack), &honest);
+        println!(
+            "{cc}, {attack:?}: {}; heap {:.2}; {} ACKs, {:?} lost; CPU {:.2}",
+            compared.cell(),
+            compared.heap,
+            compared.run.acks,
+            compared.run.lost,
+            compared.run.cpu / honest.cpu
+        );
+        compared.check(cc, attack, &honest);
+        compared
+    };
+    Attack::ALL.map(attack).into()
+}
+
+fn table(controllers: &[&str], columns: &[Vec<Compared>]) -> String {
+    let mut table = format!("| the client | {} | heap |\n", controllers.join(" | "));
+    table += &"|---".repeat(controllers.len() + 2);
+    table += "|\n";
+    for (row, attack) in Attack::ALL.iter().enumerate() {
+        let cells: Vec<String> = columns.iter().map(|it| it[row].cell()).collect();
+        let heap = columns.iter().map(|it| it[row].heap).fold(0.0, f64::max);
+        let (about, cells) = (attack.about(), cells.join(" | "));
+        writeln!(table, "| {about} | {cells} | {heap:.1} |").expect("a string takes text");
+    }
+    table
+}
+
+#[test]
+fn no_client_gets_more_than_twice_what_an_honest_one_gets() {
+    let controllers = controllers();
+    let columns: Vec<Vec<Compared>> = thread::scope(|scope| {
+        let threads = controllers.iter().map(|cc| scope.spawn(|| attacked(cc)));
+        let threads: Vec<_> = threads.collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        joined
+            .map(|column| column.expect("the bounds hold"))
+            .collect()
+    });
+    // What the server must see through, it does, whatever the controller.
+    for column in &columns {
+        for (attack, compared) in Attack::ALL.iter().zip(column) {
+            let lies = [
+                Attack::Optimistic,
+                Attack::OptimisticLater,
+                Attack::Unsent,
+                Attack::ConcealAll,
+                Attack::ConcealSplit,
+                Attack::ConcealLate,
+            ];
+            if lies.contains(attack) {
+                assert_eq!(compared.run.closed, Some(0xa), "{attack:?}");
+            }
+        }
+    }
+
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/security.md");
+    let text = fs::read_to_string(&page).unwrap();
+    let (before, rest) = text.split_once(MARKS[0]).expect("the page has a table");
+    let (_, after) = rest.split_once(MARKS[1]).expect("the table ends");
+    let table = table(&controllers, &columns);
+    let written = format!("{before}{}\n{table}{}{after}", MARKS[0], MARKS[1]);
+    if std::env::var_os("UPDATE_PAGES").is_some() {
+        fs::write(&page, written).unwrap();
+    } else {
+        assert!(
+            text == written,
+            "docs/security.md: other figures; set UPDATE_PAGES=1"
+        );
+    }
+}
+
+#[test]
+fn the_honest_client_of_the_attacks_fills_the_link() {
+    petra::register();
+    let run = download("petra", Attack::Honest);
+    let (sent, arrived) = (run.sent.last().unwrap(), run.arrived.last().unwrap());
+    let carried = 4e6 / 8.0 * END as f64 / 1e9;
+    assert!(*arrived as f64 > 0.9 * carried, "{arrived} of {carried}");
+    assert!(*sent as f64 <= 1.05 * carried, "{sent} of {carried}");
+    assert_eq!(run.closed, None);
+}
