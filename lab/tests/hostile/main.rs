@@ -131,14 +131,13 @@ fn attacked(cc: &str) -> Vec<Compared> {
 }
 
 fn table(controllers: &[&str], columns: &[Vec<Compared>]) -> String {
-    let mut table = format!("| the client | {} | heap |\n", controllers.join(" | "));
-    table += &"|---".repeat(controllers.len() + 2);
+    let mut table = format!("| the client | {} |\n", controllers.join(" | "));
+    table += &"|---".repeat(controllers.len() + 1);
     table += "|\n";
     for (row, attack) in Attack::ALL.iter().enumerate() {
         let cells: Vec<String> = columns.iter().map(|it| it[row].cell()).collect();
-        let heap = columns.iter().map(|it| it[row].heap).fold(0.0, f64::max);
         let (about, cells) = (attack.about(), cells.join(" | "));
-        writeln!(table, "| {about} | {cells} | {heap:.1} |").expect("a string takes text");
+        writeln!(table, "| {about} | {cells} |").expect("a string takes text");
     }
     table
 }
