@@ -249,9 +249,9 @@ impl Receiver {
         }
         self.mature(now);
         let wait = match self.attack {
-            Attack::Spurious if number % 20 == 0 => 2 * round_trip,
-            Attack::Reordered if number % 10 == 0 => 5 * round_trip,
-            Attack::Ranges if number % 2 == 0 => 5_000 * MS,
+            Attack::Spurious if number.is_multiple_of(20) => 2 * round_trip,
+            Attack::Reordered if number.is_multiple_of(10) => 5 * round_trip,
+            Attack::Ranges if number.is_multiple_of(2) => 5_000 * MS,
             _ => 0,
         };
         if wait > 0 {

@@ -138,8 +138,7 @@ fn config(cc: &str) -> quiche::Config {
     let pem = std::fs::read(pem).unwrap();
     tls.set_private_key(&*PKey::private_key_from_pem(&pem).unwrap())
         .unwrap();
-    tls.set_certificate(&*X509::from_pem(&pem).unwrap())
-        .unwrap();
+    tls.set_certificate(&X509::from_pem(&pem).unwrap()).unwrap();
     tls.set_verify_algorithm_prefs(&[SslSignatureAlgorithm::ED25519])
         .unwrap();
     set_ciphers(&mut tls, &[AES_128_GCM]).unwrap();
