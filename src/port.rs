@@ -80,8 +80,9 @@ pub enum StackRtt {
     /// `smoothed_rtt` before this frame. It excludes the delays of earlier ACKs, which the path
     /// does not know.
     SmoothedBefore(Duration),
-    /// The whole estimator, including the sample of this frame.
-    Complete(Rtt),
+    /// The estimator is that of [`Path::set_rtt`], which has the sample of this frame if it gave
+    /// one.
+    Set,
 }
 
 /// The packets that an ACK frame has acknowledged so far.
@@ -208,10 +209,6 @@ impl Path {
     /// Updates the RTT estimator. Only the largest acknowledged packet gives a sample (RFC 9002,
     /// Section 5.1, <https://www.rfc-editor.org/rfc/rfc9002#section-5.1>).
     fn measure(&mut self, last_sent: Time, end: &AckEnd) -> Rtt {
-        if let StackRtt::Complete(rtt) = end.rtt {
-            self.rtt.set(rtt);
-            return rtt;
-        }
         let larger = end.largest_acked > self.largest_acked;
         let newest = match self.newest_acked {
             Some(newest) if last_sent == newest => larger,
@@ -220,8 +217,8 @@ impl Path {
         let sample = self.now.saturating_sub(last_sent);
         match (newest, end.rtt) {
             (true, StackRtt::SmoothedBefore(smoothed)) => self.rtt.update_from(smoothed, sample),
-            (true, _) => self.rtt.update(sample),
-            (false, _) => (),
+            (true, StackRtt::Unknown) => self.rtt.update(sample),
+            (true, StackRtt::Set) | (false, _) => (),
         }
         self.rtt
             .get()
@@ -247,10 +244,12 @@ impl Path {
     }
 
     /// Reports packets that were declared lost together. `last_sent` is the send time of the
-    /// newest of them.
+    /// newest of them. Bytes beyond those in flight are losses of another path, which quinn and
+    /// noq report with those of the present one.
     pub fn lost(&mut self, now: Time, last_sent: Time, bytes: u64, packets: u64) {
         self.now = self.now.max(now);
-        self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
+        let bytes = bytes.min(self.bytes_in_flight);
+        self.bytes_in_flight -= bytes;
         if self.loss_event.is_none_or(|began| last_sent > began) {
             self.loss_event = Some(self.now);
             self.lost_packets = 0;

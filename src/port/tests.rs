@@ -132,6 +132,24 @@ fn only_the_newest_packet_gives_a_sample() {
 }
 
 #[test]
+fn an_estimator_that_is_set_takes_no_sample_from_a_frame() {
+    let (mut path, told) = recorded();
+    path.sent(ms(0), 2 * DATAGRAM);
+    let rtt = RttEstimator::first(ms(40));
+    path.set_rtt(rtt);
+    path.acked(ms(0), DATAGRAM);
+    path.end_acks(
+        ms(70),
+        AckEnd {
+            rtt: StackRtt::Set,
+            ..end(1)
+        },
+    );
+    assert_eq!(told.lock().unwrap().acks[0].rtt, rtt);
+    assert_eq!(path.rtt(), Some(rtt));
+}
+
+#[test]
 fn smoothed_and_variation_are_those_of_the_rfc() {
     let mut rtt = RttEstimator::default();
     rtt.update(ms(80));
@@ -245,6 +263,16 @@ fn persistent_congestion_comes_after_the_loss_and_restarts_the_minimum() {
     let told = told.lock().unwrap();
     assert_eq!(told.losses[0].rtt.unwrap().min, ms(50));
     assert_eq!(told.persistent, [ms(500)]);
+}
+
+#[test]
+fn bytes_beyond_those_in_flight_are_losses_of_another_path() {
+    let (mut path, told) = recorded();
+    path.sent(ms(0), 2 * DATAGRAM);
+    path.lost(ms(50), ms(0), 9 * DATAGRAM, 9);
+    let told = told.lock().unwrap();
+    let loss = told.losses[0];
+    assert_eq!((loss.bytes, loss.bytes_in_flight), (2 * DATAGRAM, 0));
 }
 
 #[test]

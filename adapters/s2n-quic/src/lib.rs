@@ -176,14 +176,14 @@ impl PetraController {
         self.path.set_rtt(rtt);
     }
 
-    fn add_ack(&mut self, now: Timestamp, bytes: u64, newest: PacketInfo, rtt: Option<Rtt>) {
+    fn add_ack(&mut self, now: Timestamp, bytes: u64, newest: PacketInfo) {
         let first = self.first_sent(newest, bytes);
         if newest.app_limited {
             self.path.application_idle(newest.sent);
         }
         self.path.acked_range(first, newest.sent, bytes);
         let end = AckEnd {
-            rtt: rtt.map_or(StackRtt::Unknown, StackRtt::Complete),
+            rtt: StackRtt::Set,
             ..AckEnd::default()
         };
         self.path.end_acks(self.time(now), end);
@@ -267,7 +267,7 @@ impl CongestionController for PetraController {
         _newest_acked_time_sent: Timestamp,
         bytes_acknowledged: usize,
         newest_acked_packet_info: PacketInfo,
-        rtt_estimator: &RttEstimator,
+        _rtt_estimator: &RttEstimator,
         _random_generator: &mut dyn RandomGenerator,
         ack_receive_time: Timestamp,
         _publisher: &mut Pub,
@@ -276,7 +276,6 @@ impl CongestionController for PetraController {
             ack_receive_time,
             bytes_acknowledged as u64,
             newest_acked_packet_info,
-            complete(rtt_estimator),
         );
     }
 

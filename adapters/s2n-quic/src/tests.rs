@@ -16,13 +16,19 @@ fn made(text: &str) -> PetraController {
     PetraController::new(controller(text).unwrap().0, DATAGRAM)
 }
 
-fn rtt(latest: u64) -> Option<Rtt> {
-    Some(Rtt {
+fn rtt(latest: u64) -> Rtt {
+    Rtt {
         latest: ms(latest),
         smoothed: ms(50),
         variation: ms(5),
         min: ms(50),
-    })
+    }
+}
+
+/// An ACK frame at 50 ms that gives an RTT sample, as s2n-quic reports it.
+fn acknowledge(cc: &mut PetraController, bytes: u64, newest: PacketInfo) {
+    cc.add_rtt(at(0), rtt(50));
+    cc.add_ack(at(50), bytes, newest);
 }
 
 /// Sends packets at one instant, and returns the state of the last.
@@ -42,7 +48,7 @@ fn bytes_in_flight_are_those_neither_acknowledged_lost_nor_discarded() {
     assert!(!cc.is_congestion_limited());
     let full = send(&mut cc, 0, 1);
     assert!(cc.is_congestion_limited());
-    cc.add_ack(at(50), 4 * DATAGRAM, last, rtt(50));
+    acknowledge(&mut cc, 4 * DATAGRAM, last);
     cc.add_loss(at(60), DATAGRAM, full, false);
     cc.path.discarded(2 * DATAGRAM);
     assert_eq!(cc.bytes_in_flight(), 3 * 1_200);
@@ -55,9 +61,9 @@ fn an_ack_grows_the_window_unless_the_application_limited_it() {
     for (app_limited, window) in [(Some(false), 11), (Some(true), 10), (None, 10)] {
         let mut cc = made("westwood");
         let packet = cc.add_sent(at(0), DATAGRAM, app_limited);
-        cc.add_ack(at(50), DATAGRAM, packet, rtt(50));
+        acknowledge(&mut cc, DATAGRAM, packet);
         assert_eq!(cc.congestion_window(), window * 1_200, "{app_limited:?}");
-        assert_eq!(cc.path().rtt(), rtt(50));
+        assert_eq!(cc.path().rtt(), Some(rtt(50)));
     }
 }
 
@@ -89,7 +95,7 @@ fn persistent_congestion_leaves_two_datagrams() {
     for name in controllers() {
         let mut cc = made(name);
         let packet = send(&mut cc, 0, 10);
-        cc.add_rtt(at(0), rtt(50).unwrap());
+        cc.add_rtt(at(0), rtt(50));
         cc.add_loss(at(900), DATAGRAM, packet, true);
         let first = cc.path.ssthresh();
         let reductions = cc.path.metrics().reductions;
@@ -106,7 +112,7 @@ fn departures_follow_the_rate_and_make_up_for_a_late_timer() {
     let mut cc = made("westwood");
     let packet = send(&mut cc, 0, 1);
     assert_eq!(cc.earliest_departure_time(), None);
-    cc.add_ack(at(50), DATAGRAM, packet, rtt(50));
+    acknowledge(&mut cc, DATAGRAM, packet);
     // 2 x 13200 bytes per 50 ms: a packet takes 2.27 ms.
     let rate = cc.path().pacing_rate().unwrap();
     assert_eq!(rate, 528_000);
@@ -129,7 +135,7 @@ fn a_copy_continues() {
     for name in controllers() {
         let mut cc = made(name);
         let packet = send(&mut cc, 0, 10);
-        cc.add_ack(at(50), 10 * DATAGRAM, packet, rtt(50));
+        acknowledge(&mut cc, 10 * DATAGRAM, packet);
         let copy = cc.clone();
         assert!(copy.congestion_window() > 10 * 1_200, "{name}");
         assert_eq!(copy.congestion_window(), cc.congestion_window());
