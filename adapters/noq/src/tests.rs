@@ -126,7 +126,9 @@ fn the_names_are_those_that_need_no_early_probes() {
 fn a_spurious_congestion_event_restores_the_window_of_petra() {
     let (start, mut cc) = made("petra");
     round(&mut cc, start, 10, false);
-    cc.on_packet_sent(start + ms(60), DATAGRAM as u16, 11);
+    for pn in 0..9 {
+        cc.on_packet_sent(start + ms(60), DATAGRAM as u16, pn);
+    }
     let before = cc.path().window();
     // Too many losses for any cause but congestion.
     for pn in 0..9 {

@@ -25,7 +25,8 @@ use petra::port::{self, AckEnd, Path, Stack, StackRtt};
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
 
-/// quinn: it paces by a rule of its own, 1.25 windows per smoothed RTT.
+/// quinn: it paces by a rule of its own, 1.25 windows per smoothed RTT, and not at the controller's
+/// rate.
 pub const STACK: Stack = Stack {
     name: "quinn",
     capabilities: &[],
@@ -130,7 +131,13 @@ impl PetraController {
 
 impl Controller for PetraController {
     fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
-        self.path.sent(self.now(now), bytes);
+        // quinn also reports datagrams with ACKs alone. Others leave only if the window has room,
+        // but for probes.
+        let room = self
+            .path
+            .window()
+            .saturating_sub(self.path.bytes_in_flight());
+        self.path.sent(self.now(now), bytes.min(room));
     }
 
     fn on_ack(
@@ -198,8 +205,6 @@ impl Controller for PetraController {
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = self.path.window();
         metrics.ssthresh = self.path.ssthresh();
-        // quinn counts bits here.
-        metrics.pacing_rate = self.path.pacing_rate().map(|rate| rate.saturating_mul(8));
         metrics
     }
 

@@ -46,8 +46,7 @@ fn slow_start_grows_by_the_acknowledged_bytes_of_a_frame() {
         (ms(50), ms(50), ms(50))
     );
     assert_eq!(cc.metrics().congestion_window, 20 * DATAGRAM);
-    // 2 x 24000 bytes per 50 ms, in bits.
-    assert_eq!(cc.metrics().pacing_rate, Some(7_680_000));
+    assert_eq!(cc.metrics().pacing_rate, None);
 }
 
 #[test]
@@ -66,6 +65,16 @@ fn packets_of_another_path_are_ignored() {
     assert_eq!(cc.path().rtt(), None);
     cc.on_congestion_event(start + ms(10), before, true, DATAGRAM);
     assert_eq!(cc.path().window(), 10 * DATAGRAM);
+}
+
+#[test]
+fn datagrams_beyond_the_window_are_acks_alone() {
+    let (start, mut cc) = made("petra");
+    for packet in 0..10 {
+        cc.on_sent(start, DATAGRAM, packet);
+    }
+    cc.on_sent(start, 40, 10);
+    assert_eq!(cc.path().bytes_in_flight(), 10 * DATAGRAM);
 }
 
 #[test]
