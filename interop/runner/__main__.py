@@ -10,6 +10,7 @@ from pathlib import Path
 import contract
 import matrix
 import pacing
+import stacks
 from cases import CASES
 from peers import Peers
 
@@ -47,8 +48,18 @@ def arguments():
     third.add_argument("--seeds", type=int, default=3, help="runs of each")
     third.add_argument("--seconds", type=float, default=4,
                        help="how long a transfer takes at the link's rate")
+    fourth = commands.add_parser("stacks", parents=[both],
+                                 help="controllers in quinn, noq, s2n-quic and quiche")
+    fourth.add_argument("--stack", action="append", choices=list(stacks.STACKS),
+                        help="repeatable; all if not given")
+    fourth.add_argument("--link", action="append", choices=list(stacks.LINKS),
+                        help="repeatable; all if not given")
+    fourth.add_argument("--cc", action="append", help="repeatable; petra, westwood and the stack's own if not given")
+    fourth.add_argument("--seeds", type=int, default=3, help="runs of each")
+    fourth.add_argument("--seconds", type=float, default=20, help="duration of a download")
     options = parser.parse_args()
-    options.cc = options.cc or ["petra"]
+    if options.command != "stacks":
+        options.cc = options.cc or ["petra"]
     return options
 
 
@@ -102,7 +113,8 @@ def main():
         sys.exit(f"interop: error: {out} exists; remove it, or name another folder with --output")
     out.mkdir(parents=True)
     peers = Peers(options.target.resolve(), options.profile)
-    run = {"contract": run_contract, "matrix": run_matrix, "pacing": pacing.pacing}[options.command]
+    run = {"contract": run_contract, "matrix": run_matrix, "pacing": pacing.pacing,
+           "stacks": stacks.stacks}[options.command]
     good, lines = run(options, peers, out)
     text = "\n".join(lines)
     (out / f"{options.command}.md").write_text(text + "\n")

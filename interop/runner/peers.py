@@ -24,6 +24,7 @@ class Peers:
         self.quic_go = self.installed / "quic-go"
         self.quinn = self.installed / "quinn/debug/quinn-peer"
         self.tokio_quiche = Path(target) / "tokio-quiche" / profile / "petra-on-tokio-quiche"
+        self.stacks = Path(target) / "stacks" / profile / "stacks-endpoint"
 
     # The interop runner's contract: commands by the environment they run in.
 

@@ -257,7 +257,8 @@ impl Way {
             self.decide();
         }
         while let Some(entry) = self.transit.first_entry().filter(|e| e.key().0 <= now) {
-            let mut packet = entry.remove();
+            let ((due, _), mut packet) = entry.remove_entry();
+            self.tally.leave(now - due);
             if self.impairments.passes(now, &mut packet) {
                 deliver(&mut packet, &mut self.leaving)?;
             } else {

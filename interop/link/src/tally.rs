@@ -17,6 +17,7 @@ pub(crate) struct Tally {
     tail_drops: u64,
     lost: u64,
     waits: Vec<Nanos>,
+    delays: Vec<Nanos>,
     bursts: [Bursts; 2],
 }
 
@@ -42,6 +43,9 @@ pub(crate) struct Report {
     /// Time in the queue, in milliseconds: mean and 95th percentile.
     pub(crate) queue_ms: f64,
     pub(crate) queue_ms_p95: f64,
+    /// Time by which packets left after they were due, in milliseconds: the 99th percentile. It
+    /// shows if the machine kept time.
+    pub(crate) late_ms_p99: f64,
     /// Packets that entered within 100 us: the most, and the 95th percentile over packets.
     pub(crate) burst_100us: usize,
     pub(crate) burst_100us_p95: usize,
@@ -97,6 +101,11 @@ impl Tally {
         }
     }
 
+    /// A packet leaves, this long after it was due.
+    pub(crate) fn leave(&mut self, delay: Nanos) {
+        self.delays.push(delay);
+    }
+
     /// One that was counted as arriving did not.
     pub(crate) fn lose(&mut self) {
         self.lost += 1;
@@ -104,6 +113,7 @@ impl Tally {
 
     pub(crate) fn report(&mut self) -> Report {
         self.waits.sort_unstable();
+        self.delays.sort_unstable();
         let ms = |nanos: Nanos| nanos as f64 / 1e6;
         let (count, sum) = (self.waits.len(), self.waits.iter().sum::<Nanos>());
         let [short, long] = self.bursts.each_mut().map(Bursts::report);
@@ -114,6 +124,7 @@ impl Tally {
             lost: self.lost,
             queue_ms: ms(sum) / count.max(1) as f64,
             queue_ms_p95: ms(p(&self.waits, 0.95)),
+            late_ms_p99: ms(p(&self.delays, 0.99)),
             burst_100us: short.0,
             burst_100us_p95: short.1,
             burst_1ms: long.0,
