@@ -3,8 +3,9 @@
 //! PETRA was designed for TCP over radio links, which lose packets without congestion. It
 //! estimates the bandwidth from the rate of acknowledgments and aims at a window of bandwidth
 //! times minimum RTT. A loss or a timeout reduces the window only if bandwidth and RTT confirm
-//! congestion. This crate implements PETRA for QUIC, as a plugin for
-//! [quiche](https://docs.rs/quiche).
+//! congestion. This crate implements PETRA for QUIC: as a plugin for
+//! [quiche](https://docs.rs/quiche), and for the crates `petra-quinn`, `petra-noq` and
+//! `petra-s2n-quic`.
 //!
 //! | name           | controller                                                            |
 //! |----------------|-----------------------------------------------------------------------|
@@ -29,7 +30,8 @@
 //!                       bandwidth, window, pacing
 //! ```
 //!
-//! Without the feature `quiche` there is no adapter and no dependency:
+//! The feature `quiche` is the adapter to quiche, and needs a patched one. Without it there is no
+//! dependency:
 //!
 //! ```
 //! use std::time::Duration;
