@@ -10,6 +10,7 @@ pub mod hunt;
 pub mod link;
 mod memory;
 pub mod netem;
+mod note;
 pub mod plan;
 mod plot;
 pub mod qlog;

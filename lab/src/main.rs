@@ -1,5 +1,6 @@
 //! `petra-lab`: the laboratory's command line.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -75,7 +76,8 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("petra-lab: {error:#}");
+            // Its reader may have closed it.
+            let _ = writeln!(io::stderr(), "petra-lab: {error:#}");
             // As `diff` does: 1 is an answer, 2 is trouble, also with the
             // command line.
             match error.is::<batch::Unmet>() {

@@ -7,8 +7,10 @@
 mod options;
 mod text;
 
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 use std::time::Duration;
 
 pub use options::Options;
@@ -17,9 +19,12 @@ pub use text::{Form, Maybe, Rate, Room, Share, Size, Text, Time};
 use crate::link::Queue;
 
 /// Returns a parser of a whole number within `range`.
-pub(crate) fn parse_whole(
-    range: RangeInclusive<u64>,
-) -> impl Fn(&str) -> Result<u64, String> + Clone + Send + Sync + 'static {
+pub(crate) fn parse_whole<T>(
+    range: RangeInclusive<T>,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: Copy + Display + FromStr + PartialOrd + Send + Sync + 'static,
+{
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
         let (from, to) = (range.start(), range.end());
@@ -81,7 +86,7 @@ pub fn parse_rate(text: &str) -> Result<u64, String> {
     if (1.0..=1e15).contains(&rate) {
         Ok(rate.round() as u64)
     } else {
-        Err(expected(text, "a rate between 1bit and 1000000gbit"))
+        Err(outside(text, "a rate between 1bit and 1000000gbit"))
     }
 }
 
@@ -108,10 +113,14 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 /// is all where 1 % may be meant.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     let share = quantity(text, SHARES, SHARE)?;
-    if share < 1.0 || share == 1.0 && text.contains('%') {
-        Ok(share)
-    } else {
-        Err(expected(text, SHARE))
+    match text.contains('%') {
+        true if share <= 1.0 => Ok(share),
+        false if share < 1.0 => Ok(share),
+        false if share <= 100.0 => Err(format!(
+            "`{text}` has no unit; expected {text}% or another share from 0 to 100%, such as 0.5% \
+             or 0.005"
+        )),
+        _ => Err(outside(text, SHARE)),
     }
 }
 
@@ -144,9 +153,8 @@ pub fn parse_queue(text: &str) -> Result<Queue, String> {
         },
     };
     match queue {
-        Queue::Bdp(multiple) if multiple <= 0.0 => Err(expected(text, "a queue larger than 0")),
-        Queue::Bytes(0) | Queue::Time(Duration::ZERO) => {
-            Err(expected(text, "a queue larger than 0"))
+        Queue::Bdp(0.0) | Queue::Bytes(0) | Queue::Time(Duration::ZERO) => {
+            Err(format!("`{text}` is empty; expected {QUEUE}"))
         }
         queue => Ok(queue),
     }
@@ -254,6 +262,10 @@ pub(crate) fn magnitude(text: &str) -> Option<f64> {
     kinds
         .iter()
         .find_map(|units| quantity(text, units, "").ok())
+}
+
+fn outside(text: &str, what: &str) -> String {
+    format!("`{text}` is out of range; expected {what}")
 }
 
 fn negative(text: &str, what: &str) -> String {

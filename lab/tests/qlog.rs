@@ -226,7 +226,10 @@ fn a_picture_has_the_controllers_the_labels_and_the_time_that_were_asked_for() {
             &["--label", "one", "--label", "one"],
             "--label: duplicate (got one twice)",
         ),
-        (&["--width", "10"], "10 is not in 240..=4000"),
+        (
+            &["--width", "10"],
+            "expected a whole number from 240 to 4000",
+        ),
         (&["--from", "1min"], "--from: too late (got 60 s)"),
         (&["--from", "-1s"], "`-1s` is negative"),
         (&["--from", "1s", "--to", "1s"], "--to: too early (got 1 s)"),

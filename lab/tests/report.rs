@@ -725,7 +725,7 @@ fn results_that_are_missing_or_broken_are_told_and_nothing_is_written() {
         let error = place.fails(words);
         assert!(error.contains(says), "{says}\nis not in\n{error}");
     };
-    says("report nowhere", "cannot read the results in nowhere");
+    says("report nowhere", "nowhere: cannot be read");
     fs::create_dir(place.path("empty")).unwrap();
     says("report empty", "empty: no results");
     says("compare results empty", "empty: no results");

@@ -45,6 +45,11 @@ impl Journal {
     /// A file that cannot be used, that is in use, or that is no journal.
     pub fn open(path: &Path) -> Result<Self> {
         let folder = path.parent().context("a journal is in a folder")?;
+        ensure!(
+            folder.is_dir() || !folder.exists(),
+            "{}: a file; expected a folder, which is made if it is missing",
+            folder.display()
+        );
         let open = || {
             fs::create_dir_all(folder)?;
             let mut options = OpenOptions::new();

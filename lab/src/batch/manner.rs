@@ -11,11 +11,12 @@ use clap::Args;
 
 use super::artifacts::Artifacts;
 use super::journal::Journal;
-use super::publish::publish;
+use super::publish::{publish, replaces_none};
 use super::run_set::{Overrides, RunSet};
 use super::show;
 use super::work::Executor;
 use crate::netem::Means;
+use crate::note::note;
 use crate::results::{labels, Results, Row};
 use crate::units::parse_at_least_one;
 
@@ -38,10 +39,14 @@ impl Manner {
     ///
     /// # Errors
     ///
-    /// What could not be run, that it was interrupted, or [`Unmet`].
+    /// Results of another command in `out`, what could not be run, that it was interrupted,
+    /// or [`Unmet`].
     pub(crate) fn perform(&self, run_set: &RunSet, out: Option<&Path>) -> Result<()> {
         match out {
-            Some(out) => self.perform_in(run_set, Overrides::default(), out, true),
+            Some(out) => {
+                replaces_none(run_set, out)?;
+                self.perform_in(run_set, Overrides::default(), out, true)
+            }
             None => {
                 let out = tempfile::tempdir().context("cannot make a folder for the runs")?;
                 self.perform_in(run_set, Overrides::default(), out.path(), false)
@@ -142,7 +147,7 @@ pub(super) fn finish(results: &[Results], folder: Option<&Path>) -> Result<()> {
                 let file = folder.join(format!("{}.csv", results.manifest.plan));
                 writeln!(out, "\nresults: {}", file.display())?;
             }
-            None => eprintln!("nothing is kept; --out FOLDER keeps results, series and qlogs"),
+            None => note!("nothing is kept; --out FOLDER keeps results, series and qlogs"),
         }
     }
     // The terminal has no room for both.

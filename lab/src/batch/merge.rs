@@ -69,8 +69,12 @@ pub(super) fn join(folder: &Path, run_set: &RunSet) -> Result<BTreeMap<String, O
 
 /// Of how many shards those in `folder` are.
 fn count(folder: &Path) -> Result<usize> {
-    let entries = fs::read_dir(folder)
-        .with_context(|| format!("cannot read the shards in {}", folder.display()))?;
+    let entries = fs::read_dir(folder).with_context(|| {
+        format!(
+            "{}: cannot be read; expected a folder of shards",
+            folder.display()
+        )
+    })?;
     let mut found: Option<(usize, String)> = None;
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 
 use super::run_set::{Overrides, Planned, RunSet};
 use crate::backend::{FlowOutcome, Outcome};
@@ -28,6 +28,35 @@ pub(super) fn publish(
         Ok(results)
     });
     plans.collect()
+}
+
+/// Checks that a command, whose results have the name of all of its kind, replaces none of
+/// another one in `folder`: its points are the same, and it has at least their seeds.
+///
+/// # Errors
+///
+/// Results of another command, or a file that is none of results.
+pub(super) fn replaces_none(run_set: &RunSet, folder: &Path) -> Result<()> {
+    for Planned { plan, .. } in &run_set.plans {
+        let file = folder.join(format!("{}.json", plan.name));
+        if !file.exists() {
+            continue;
+        }
+        let former = Results::read(&file)?.manifest;
+        let again = Plan {
+            seeds: former.seeds.clone(),
+            ..plan.clone()
+        };
+        let has_all = former.seeds.iter().all(|seed| plan.seeds.contains(seed));
+        ensure!(
+            has_all && again.hash()? == former.plan_hash && plan.backend.name() == former.backend,
+            "{}: has the results of another command (got {}); expected another folder with --out, \
+             or that command, also with more seeds",
+            folder.display(),
+            former.command
+        );
+    }
+    Ok(())
 }
 
 /// The results of the plan whose runs are all there.

@@ -20,6 +20,7 @@ use super::journal::Journal;
 use super::run_set::Item;
 use crate::backend::Backend;
 use crate::netem::Means;
+use crate::note::note;
 use crate::scenario::Scenario;
 
 /// Parameters of the workers.
@@ -48,7 +49,7 @@ impl Executor {
         let todo: Vec<(&String, &Item)> = items.iter().filter(missing).collect();
         let done = items.len() - todo.len();
         if done > 0 {
-            eprintln!("{done} of {} runs are there already", items.len());
+            note!("{done} of {} runs are there already", items.len());
         }
         if todo.is_empty() {
             return Ok(());
@@ -132,7 +133,7 @@ pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
                 SIGHUP => ("SIGHUP: ", "signal"),
                 _ => ("", "Ctrl-C"),
             };
-            eprintln!("\n{name}finishing the present runs; a second {second} ends them at once");
+            note!("\n{name}finishing the present runs; a second {second} ends them at once");
         }
     });
     Ok(stop)
@@ -205,7 +206,7 @@ impl Progress {
 
     /// Says something between.
     pub(crate) fn say(&self, line: &str) {
-        self.bar.suspend(|| eprintln!("{line}"));
+        self.bar.suspend(|| note!("{line}"));
     }
 
     pub(crate) fn done(&self) {
@@ -229,7 +230,7 @@ fn say_line(bar: &ProgressBar, things: &str) {
     let (done, length, elapsed) = (bar.position(), bar.length().unwrap_or(0), bar.elapsed());
     let since = humantime::format_duration(Duration::from_secs(elapsed.as_secs()));
     let left = left(elapsed, done, length);
-    eprintln!("{done} of {length} {things} in {since}, {left} left");
+    note!("{done} of {length} {things} in {since}, {left} left");
 }
 
 /// Estimates the remaining time from that of the finished runs. Runs are in the order of their

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use anyhow::{bail, ensure, Result};
+use anyhow::{ensure, Result};
 use clap::Args;
 
 use super::pairs::Comparison;
 use super::{html, text};
-use crate::results::{metric, write_whole, ResultSet, METRICS};
+use crate::results::{check_target, parse_metric, write_whole, ResultSet};
 
 /// Compare two sets of results: what is more or less in B than in A.
 ///
@@ -27,7 +27,7 @@ pub struct Compare {
     b: PathBuf,
     /// A metric, by the name of its column. May be repeated [default: those
     /// that the plan shows].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = parse_metric)]
     metric: Vec<String>,
     /// Show what does not differ, too.
     #[arg(long)]
@@ -42,15 +42,11 @@ impl Compare {
     ///
     /// # Errors
     ///
-    /// Results that cannot be read, or that have nothing in common; a metric
-    /// that there is not.
+    /// Results that cannot be read, or that have nothing in common; a file that
+    /// cannot be written.
     pub fn execute(&self) -> Result<()> {
-        if let Some(name) = self.metric.iter().find(|name| metric(name).is_none()) {
-            let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
-            bail!(
-                "metric: no such name (got {name}); expected {}",
-                known.join(", ")
-            );
+        if let Some(out) = &self.out {
+            check_target(out)?;
         }
         let (a, b) = (ResultSet::read(&self.a)?, ResultSet::read(&self.b)?);
         let comparison = Comparison::new(&a, &b, &self.metric);
@@ -71,11 +67,6 @@ impl Compare {
         let title = format!("A: {}, B: {}", self.a.display(), self.b.display());
         text::print(&comparison, &title, self.all)?;
         if let Some(out) = &self.out {
-            ensure!(
-                !out.is_dir(),
-                "{}: a folder (got -o with it); expected a file",
-                out.display()
-            );
             let page = html::page(&comparison, &title, self.all);
             write_whole(out, |file| Ok(file.write_all(page.as_bytes())?))?;
             writeln!(io::stdout(), "\ncomparison: {}", out.display())?;

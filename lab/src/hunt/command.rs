@@ -14,9 +14,10 @@ use super::search::{rank, search};
 use super::shrink::shrink;
 use super::trials::Trials;
 use crate::batch::{interrupted, Progress, Unmet};
+use crate::note::note;
 use crate::plan::{Space, Spot};
 use crate::results::write_whole;
-use crate::units::parse_at_least_one;
+use crate::units::{parse_at_least_one, parse_whole};
 
 /// The scenarios that are tried again with other seeds.
 const CANDIDATES: usize = 5;
@@ -41,7 +42,8 @@ pub struct Hunt {
     #[arg(long, default_value = "300", value_name = "N", value_parser = parse_at_least_one)]
     tries: NonZeroUsize,
     /// Seed of all random choices.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
+        value_parser = parse_whole(0..=(1_u64 << 62) - 1))]
     seed: u64,
     #[command(flatten)]
     islands: Islands,
@@ -72,7 +74,7 @@ impl Hunt {
         let mut out = io::stdout().lock();
         writeln!(out, "{tried} scenarios tried, of which {refused} cannot be")?;
         if let Some(reason) = trials.refused() {
-            eprintln!("one that cannot be: {reason}");
+            note!("one that cannot be: {reason}");
         }
         if self.islands.is_shard() {
             let file = self.islands.journal(&self.out);
@@ -93,9 +95,10 @@ impl Hunt {
             )?;
             return Ok(());
         };
-        eprintln!(
+        note!(
             "the worst with other seeds: {:+.3}  {}",
-            score.value, score.words
+            score.value,
+            score.words
         );
         let (spot, score) = bench.with_threads(|| simplest(&proof, spot, &score))?;
         let file = self.write(&proof, &spot, &fresh, tried)?;

@@ -12,6 +12,7 @@ use rand_pcg::rand_core::Rng;
 use crate::backend::Outcome;
 use crate::batch::{Journal, Shard};
 use crate::entropy::generator;
+use crate::note::note;
 use crate::units::parse_at_least_one;
 
 /// The streams of the generator that draw the islands' seeds are this and their number.
@@ -71,7 +72,7 @@ impl Islands {
             if file.is_file() {
                 finished.extend(Journal::open(&file)?.finished().clone());
             } else if self.islands.get() > 1 {
-                eprintln!(
+                note!(
                     "island {number} has no {}: it is searched here",
                     file.display()
                 );

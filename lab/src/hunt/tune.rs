@@ -18,8 +18,8 @@ use super::search::search;
 use super::vary::Vary;
 use crate::batch::{interrupted, Progress};
 use crate::plan::Plan;
-use crate::results::{metric, Results, Sense};
-use crate::units::parse_at_least_one;
+use crate::results::{metric, parse_metric, Results, Sense};
+use crate::units::{parse_at_least_one, parse_whole};
 
 /// Search a controller's options for those with which it does best over some plans.
 ///
@@ -36,13 +36,15 @@ pub struct Tune {
     #[arg(long, value_name = "petra:alpha=0.5..0.99,drain=on|off")]
     vary: Vary,
     /// Metric to improve. May be repeated.
-    #[arg(long, value_name = "METRIC", default_values = ["goodput_mbps", "queue_p95_ms"])]
+    #[arg(long, value_name = "METRIC", default_values = ["goodput_mbps", "queue_p95_ms"],
+        value_parser = parse_metric)]
     metric: Vec<String>,
     /// Sets of options to try on an island.
     #[arg(long, default_value = "60", value_name = "N", value_parser = parse_at_least_one)]
     tries: NonZeroUsize,
     /// Seed of all random choices.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
+        value_parser = parse_whole(0..=(1_u64 << 62) - 1))]
     seed: u64,
     #[command(flatten)]
     islands: Islands,
@@ -208,9 +210,7 @@ impl Tune {
 
 /// More is better, or less.
 fn sign(name: &str) -> Result<f64> {
-    let known = metric(name).with_context(|| {
-        format!("metric: unknown (got {name}); expected one of docs/simulator.md")
-    })?;
+    let known = metric(name).context("names are checked when they are read")?;
     match known.sense {
         Sense::More => Ok(1.0),
         Sense::Less => Ok(-1.0),

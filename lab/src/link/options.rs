@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::setting::{Setting, TABLES};
+use super::setting::{table_fields, Setting};
 use super::{former_key, Direction, Link};
 use crate::documented::{Documented, Field};
 
@@ -78,7 +78,7 @@ fn option(field: &'static Field, id: String) -> Arg {
     let value_name = match field.name {
         "steps" => "TIME=RATE|KEY=VALUE,...",
         "outages" => "TIME+TIME",
-        key if TABLES.contains(&key) => "KEY=VALUE,...",
+        key if table_fields(key).is_some() => "KEY=VALUE,...",
         "aqm" => "NAME[:OPTIONS]",
         _ if switch => "BOOL",
         _ if field.values().contains('`') => "NAME",

@@ -179,7 +179,7 @@ impl Direction {
         );
         ensure!(
             !self.steps.is_empty() || !self.outages.is_empty(),
-            "a repeat without steps or outages to repeat"
+            "repeat: nothing to repeat (got no step and no outage); expected steps or outages"
         );
         ensure!(
             self.steps.iter().all(|step| step.at < period),

@@ -3,18 +3,21 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{present_key, Direction};
-use crate::documented::Documented;
+use super::{present_key, Aggregate, Direction, GilbertElliott, Handover, LossEvery, Lte, Policer};
+use crate::documented::{Documented, Field};
 
-/// Keys whose value is a table: `mean=10mbit,deviation=0.5`.
-pub(super) const TABLES: [&str; 6] = [
-    "lte",
-    "policer",
-    "burst",
-    "loss_every",
-    "aggregate",
-    "handover",
-];
+/// The fields of a key whose value is a table, `mean=10mbit,deviation=0.5`.
+pub(super) fn table_fields(key: &str) -> Option<&'static [Field]> {
+    match key {
+        "lte" => Some(Lte::FIELDS),
+        "policer" => Some(Policer::FIELDS),
+        "burst" => Some(GilbertElliott::FIELDS),
+        "loss_every" => Some(LossEvery::FIELDS),
+        "aggregate" => Some(Aggregate::FIELDS),
+        "handover" => Some(Handover::FIELDS),
+        _ => None,
+    }
+}
 
 /// A key of a direction and its value, as a plan has it.
 #[derive(Clone, Debug)]
@@ -30,13 +33,13 @@ impl Setting {
             "steps" => Value::from([step(text)?]),
             "outages" => Value::from([outage(text)?]),
             "trace" => Value::from(text),
-            key if TABLES.contains(&key) => table(text)?,
+            key if table_fields(key).is_some() => table(text)?,
             _ => scalar(text),
         };
         let alone = Value::from(Map::from_iter([(key.to_owned(), value.clone())]));
         match Direction::deserialize(&alone) {
             Ok(_) => Ok(Setting { key, value }),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(with_keys(error.to_string(), key, text)),
         }
     }
 
@@ -62,6 +65,23 @@ impl Setting {
         match (table.get_mut(self.key), &self.value) {
             (Some(Value::Array(items)), Value::Array(more)) => items.extend(more.iter().cloned()),
             _ => drop(table.insert(self.key.to_owned(), self.value.clone())),
+        }
+    }
+}
+
+/// The error, with the keys of the table where serde does not list them.
+fn with_keys(error: String, key: &str, text: &str) -> String {
+    match table_fields(key).filter(|_| error.starts_with("missing field")) {
+        None => error,
+        Some(fields) => {
+            let keys = fields
+                .iter()
+                .map(|it| format!("{} ({})", it.name, it.values()));
+            let keys: Vec<String> = keys.collect();
+            format!(
+                "{error} (got {text}); expected KEY=VALUE,... of {}",
+                keys.join(", ")
+            )
         }
     }
 }
@@ -93,7 +113,7 @@ fn table(text: &str) -> Result<Value, String> {
         let (key, value) = option.split_once('=').ok_or_else(form)?;
         let key = key.trim();
         if table.insert(key.to_owned(), scalar(value)).is_some() {
-            return Err(format!("`{key}` stands twice"));
+            return Err(format!("`{key}` stands twice; expected each key once"));
         }
     }
     Ok(table.into())

@@ -15,6 +15,7 @@ use nix::sys::reboot::{reboot, RebootMode};
 
 use super::run::{inside, EXCHANGE};
 use super::sandbox::which;
+use crate::note::note;
 use crate::testbed::PATH;
 
 /// Memory of one instance: the system, the pair, and room for its buffers. The
@@ -115,7 +116,7 @@ fn modules(release: &str) -> [PathBuf; 2] {
 /// A failure to power off. All other errors are reported in `folder`.
 pub fn boot(folder: &Path) -> Result<Infallible> {
     if let Err(error) = prepare(folder).and_then(|()| inside(folder)) {
-        eprintln!("{error:#}");
+        note!("{error:#}");
     }
     Ok(reboot(RebootMode::RB_POWER_OFF)?)
 }

@@ -101,6 +101,11 @@ impl Sources {
         self.files.len() - 1
     }
 
+    /// Does the reader see the text?
+    pub(super) fn are_files(&self) -> bool {
+        !self.typed
+    }
+
     /// The folder of each file.
     pub(super) fn folders(&self) -> Vec<PathBuf> {
         let folder = |(path, _): &(PathBuf, String)| path.parent().map(Path::to_owned);

@@ -154,13 +154,17 @@ impl Plan {
         let mut plan = plan.map_err(|fault| sources.explain(&fault))?;
         plan.name = name.to_string_lossy().into_owned();
         let folder = path.parent().unwrap_or(Path::new(""));
+        let in_a_file = sources.are_files();
         plan.files = sources.files_from(folder);
         let mut traces = BTreeSet::new();
         let links = plan.points.iter().flat_map(|point| &point.scenario.path);
         for direction in links.flat_map(|link| [&link.down, &link.up]) {
             if let Some(trace) = direction.trace.as_ref().filter(|it| traces.insert(*it)) {
-                let plan = || path.display().to_string();
-                sim::check_trace(trace).with_context(plan)?;
+                let checked = sim::check_trace(trace);
+                match in_a_file {
+                    true => checked.with_context(|| path.display().to_string())?,
+                    false => checked?,
+                }
             }
         }
         Ok(plan)

@@ -81,8 +81,12 @@ impl Document {
 }
 
 fn read(path: &Path, sources: &mut Sources, deepest: usize) -> Result<Table> {
-    let text = fs::read_to_string(path)
-        .with_context(|| format!("cannot read the plan {}", path.display()))?;
+    let text = fs::read_to_string(path).with_context(|| {
+        format!(
+            "{}: cannot be read; expected a plan, a TOML file",
+            path.display()
+        )
+    })?;
     let file = sources.add(path.to_owned(), text.clone());
     let mut root = fields(&text, file).map_err(|fault| sources.explain(&fault))?;
     let Some(extends) = root.take("extends") else {

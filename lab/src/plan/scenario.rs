@@ -89,8 +89,15 @@ fn named(entry: &Entry) -> Result<Controller, Diagnostic> {
     })
 }
 
+/// quiche's other names of bbr2. Results under them would be taken for those of another controller.
+const ALIASES: [&str; 2] = ["bbr", "bbr2_gcongestion"];
+
 fn checked<'a>(cc: &'a str, node: &Node) -> Result<&'a str, Diagnostic> {
-    match quiche::congestion_control::check(cc) {
+    let checked = match ALIASES.contains(&cc) {
+        true => Err(format!("another name of bbr2 (got {cc}); expected bbr2")),
+        false => quiche::congestion_control::check(cc),
+    };
+    match checked {
         Ok(()) => Ok(cc),
         Err(error) => Err(Diagnostic::at(node.place, error)),
     }

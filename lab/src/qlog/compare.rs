@@ -9,6 +9,7 @@ use comfy_table::{presets, CellAlignment, Table};
 use petra_qlog::stats::Stats;
 
 use super::{report, say, Count, Traces};
+use crate::note::note;
 use crate::results::{difference, Summary};
 use crate::units::parse_size;
 
@@ -97,9 +98,10 @@ impl Compare {
                 "connections"
             };
             let _ = write!(text, "{name}: {}, {count} {connections}", path.display());
-            let _ = match controllers(&side.connections) {
-                None => Ok(()),
-                Some(names) => write!(text, " with {names}"),
+            let names = controllers(&side.connections);
+            let _ = match names.is_empty() {
+                true => Ok(()),
+                false => write!(text, " with {}", names.join(", ")),
             };
             let _ = match left {
                 0 => writeln!(text),
@@ -107,6 +109,14 @@ impl Compare {
             };
         }
         say(format_args!("{text}\n{}", table(&sides).trim_fmt()))?;
+        for (name, side) in ["A", "B"].iter().zip(&sides) {
+            if let [first, second, ..] = controllers(&side.connections)[..] {
+                say(format_args!(
+                    "\n{name} mixes controllers, such as {first} and {second}: its means are of \
+                     neither. A folder for each controller keeps them apart."
+                ))?;
+            }
+        }
         if sides.iter().any(|side| side.connections.len() < 2) {
             say(format_args!(
                 "\nOne connection of a side has no interval: a difference may be chance."
@@ -134,7 +144,7 @@ impl Compare {
             Ok(())
         })?;
         if invalid > 0 {
-            eprintln!(
+            note!(
                 "{}: left out {invalid} invalid traces of {all}",
                 path.display()
             );
@@ -143,15 +153,15 @@ impl Compare {
     }
 }
 
-/// The controllers of a side, if its traces name any.
-fn controllers(connections: &[Connection]) -> Option<String> {
+/// The controllers that the traces of a side name.
+fn controllers(connections: &[Connection]) -> Vec<&str> {
     let mut names: Vec<&str> = connections
         .iter()
         .filter_map(|it| it.controller.as_deref())
         .collect();
     names.sort_unstable();
     names.dedup();
-    (!names.is_empty()).then(|| names.join(", "))
+    names
 }
 
 fn table(sides: &[Side; 2]) -> Table {

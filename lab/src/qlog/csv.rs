@@ -8,7 +8,7 @@ use petra_qlog::qvis::RTT_FIELDS;
 use petra_qlog::{Fields, Kind, Trace};
 
 use super::{is_broken_pipe, name, report, Traces};
-use crate::results::write_whole;
+use crate::results::{check_target, write_whole};
 
 /// Metrics of quiche and of PETRA's controllers, by their names in traces: bytes, milliseconds and
 /// bytes per second.
@@ -43,7 +43,10 @@ const WORDS: [&str; 4] = [
 /// A trace that is not right, or a file that cannot be written.
 pub(super) fn write(traces: &Traces, target: Option<&Path>) -> Result<()> {
     match target {
-        Some(target) => write_whole(target, |out| rows(traces, out)),
+        Some(target) => {
+            check_target(target)?;
+            write_whole(target, |out| rows(traces, out))
+        }
         None => match rows(traces, &mut BufWriter::new(io::stdout().lock())) {
             // Somebody has seen enough, such as `head`.
             Err(error) if is_broken_pipe(&error) => Ok(()),

@@ -26,8 +26,10 @@ use petra_qlog::qvis::{self, Detail, Size, Summary};
 use petra_qlog::stats::Stats;
 use petra_qlog::QVIS_SUFFIX;
 
+use crate::note::note;
 use crate::plot::WIDTHS;
-use crate::units::{parse_duration, parse_size};
+use crate::results::check_target;
+use crate::units::{parse_duration, parse_size, parse_whole};
 use input::Input;
 use output::Output;
 
@@ -84,7 +86,7 @@ struct Plot {
     #[arg(long, value_name = "NAME")]
     label: Vec<String>,
     /// Width of an .svg or .png in points, 72 an inch on paper [default: 920].
-    #[arg(long, value_name = "POINTS", value_parser = width())]
+    #[arg(long, value_name = "POINTS", value_parser = parse_whole(WIDTHS))]
     width: Option<u16>,
     /// Begin the picture at this time [default: that of the first event].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
@@ -94,15 +96,10 @@ struct Plot {
     to: Option<Duration>,
 }
 
-/// The widths that are accepted.
-fn width() -> clap::builder::RangedI64ValueParser<u16> {
-    let (least, most) = (*WIDTHS.start(), *WIDTHS.end());
-    clap::value_parser!(u16).range(i64::from(least)..=i64::from(most))
-}
-
 impl Plot {
     fn execute(&self) -> Result<()> {
         let format = plot::Format::of(&self.out)?;
+        check_target(&self.out)?;
         if let (Some(width), plot::Format::Html) = (self.width, format) {
             bail!(
                 "--width: not for a page, which has the width of its window (got {width} with {}); \
@@ -154,7 +151,7 @@ struct Qvis {
     slim: Option<u64>,
     /// And at most so many packets, of which the sequence page of qvis shows some
     /// 6000 to 9000 within 10 s.
-    #[arg(long, value_name = "N", requires = "slim")]
+    #[arg(long, value_name = "N", requires = "slim", value_parser = parse_whole(1..=u64::MAX))]
     packets: Option<u64>,
 }
 
@@ -261,7 +258,7 @@ impl Traces {
                 Ok(read) => what(path, read)?,
                 Err(error) => {
                     count.invalid += 1;
-                    eprintln!("{}: {error:#}", path.display());
+                    note!("{}: {error:#}", path.display());
                 }
             }
         }
@@ -325,7 +322,7 @@ impl Qvis {
             copies[0].display()
         );
         for copy in &copies {
-            eprintln!("{}: left out, a copy for qvis already", copy.display());
+            note!("{}: left out, a copy for qvis already", copy.display());
         }
         Ok(Traces { paths: raw })
     }

@@ -8,13 +8,15 @@ use petra_qlog::qvis::Summary;
 use petra_qlog::stats::{Percentiles, Stats, Traffic};
 use petra_qlog::End;
 
+use crate::note::note;
+
 /// Says on the standard error that a trace does not go to its end.
 pub(super) fn warn_of_end(path: &Path, end: End) {
     let path = path.display();
     if let Some(record) = end.truncated {
-        eprintln!("{path}: warning: it breaks off in record {record}, which is left out");
+        note!("{path}: warning: it breaks off in record {record}, which is left out");
     } else if end.cut {
-        eprintln!("{path}: warning: the end of the compressed trace is missing");
+        note!("{path}: warning: the end of the compressed trace is missing");
     }
 }
 

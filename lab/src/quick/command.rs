@@ -12,6 +12,7 @@ use super::plan;
 use crate::backend::Backend;
 use crate::batch::{Manner, RunSet};
 use crate::link::LinkOptions;
+use crate::note::note;
 use crate::plan::Plan;
 use crate::scenario::Flow;
 use crate::shell;
@@ -34,15 +35,15 @@ pub struct Quick {
     pub(super) size: Option<u64>,
     /// The servers' `max_datagram_size` in bytes.
     #[arg(long, default_value = "1350", value_name = "BYTES", allow_hyphen_values = true,
-        value_parser = parse_whole(0..=65_527))]
+        value_parser = parse_whole(0..=65_527_u64))]
     pub(super) datagram: u64,
     /// Seed of all random numbers except netem's own.
     #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
-        value_parser = parse_whole(0..=(1 << 62) - 1))]
+        value_parser = parse_whole(0..=(1_u64 << 62) - 1))]
     pub(super) seed: u64,
     /// Number of seeds, counted up from --seed.
     #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
-        value_parser = parse_whole(1..=1_000_000))]
+        value_parser = parse_whole(1..=1_000_000_u64))]
     pub(super) seeds: u64,
     /// All controllers on one link, instead of each on its own.
     #[arg(long)]
@@ -56,12 +57,8 @@ pub struct Quick {
     #[arg(long)]
     pub(super) cubic_spurious_undo: bool,
     /// Packets that clients acknowledge together, 1 to 100.
-    #[arg(
-        long,
-        default_value_t = 1,
-        value_name = "PACKETS",
-        allow_negative_numbers = true
-    )]
+    #[arg(long, default_value = "1", value_name = "PACKETS", allow_hyphen_values = true,
+        value_parser = parse_whole(1..=100_u32))]
     pub(super) ack_every: u32,
     /// Switch pacing off.
     #[arg(long, conflicts_with = "hold")]
@@ -105,7 +102,7 @@ impl Quick {
         if self.plan {
             return Ok(io::stdout().write_all(text.as_bytes())?);
         }
-        eprintln!("{}", self.begins(&plan));
+        note!("{}", self.begins(&plan));
         let run_set = RunSet::typed(plan, typed(env::args().skip(1)))?;
         self.manner.perform(&run_set, self.out.as_deref())
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{ensure, Result};
+use anyhow::{bail, ensure, Result};
 use serde::Serialize;
 use toml::{Table, Value};
 
@@ -122,7 +122,11 @@ fn title(quick: &Quick, link: &Link, duration: &str) -> Result<String> {
 
 /// A direction as a plan has it, without what is as always.
 fn words(direction: &Direction) -> Result<String> {
-    let keys = Table::try_from(direction)?;
+    let mut keys = Table::try_from(direction)?;
+    // A trace or a cell has the rate.
+    if direction.is_limited() && direction.rate.is_none() {
+        keys.remove("rate");
+    }
     let word = |(key, value): (&String, &Value)| format!("{key} {value}").replace('"', "");
     Ok(keys.iter().map(word).collect::<Vec<_>>().join(", "))
 }
@@ -141,12 +145,11 @@ fn flow(quick: &Quick, flow: &Flow) -> Result<Table> {
 /// One flow, which has each controller in turn.
 fn alone(quick: &Quick, put: &mut impl FnMut(&str, Value)) -> Result<()> {
     let first = &quick.cc[0];
-    if let Some(other) = quick.cc.iter().find(|flow| flow.start != first.start) {
-        ensure!(
-            quick.share,
-            "--cc {}: a start of its own (got {}); expected --share, or one start for all",
-            other.cc,
-            format_duration(other.start)
+    if let Some(late) = quick.cc.iter().find(|flow| !flow.start.is_zero()) {
+        bail!(
+            "--cc {}: a start of its own (got @{}); expected --share with it",
+            late.cc,
+            format_duration(late.start)
         );
     }
     let names: Vec<&str> = quick.cc.iter().map(|flow| flow.cc.as_str()).collect();

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::iter;
 use std::path::{absolute, Component, Path, PathBuf};
 
-use anyhow::{ensure, Context, Result};
+use anyhow::{Context, Result};
 use clap::Args;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ use super::section::{Names, Section};
 use super::{exports, markdown};
 use crate::plot::palette::Palette;
 use crate::plot::{png, svg_file, Figure};
-use crate::results::{write_whole, ResultSet};
+use crate::results::{check_target, write_whole, ResultSet};
 use crate::shell;
 
 /// Make one HTML file of results: tables, plots and how expectations came out.
@@ -62,11 +62,7 @@ impl Report {
             .out
             .clone()
             .unwrap_or_else(|| folder.join("report.html"));
-        ensure!(
-            !out.is_dir(),
-            "{}: a folder (got -o with it); expected a file",
-            out.display()
-        );
+        check_target(&out)?;
         let plots = match &self.plots {
             Some(plots) => plots.clone(),
             None => out.with_extension("plots"),

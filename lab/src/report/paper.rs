@@ -4,7 +4,7 @@ use std::env;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{ensure, Context, Result};
+use anyhow::{ensure, Result};
 use clap::Args;
 
 use super::command::write_plots;
@@ -12,7 +12,7 @@ use super::frontier;
 use super::section::{Draft, Names};
 use crate::plot::palette::Palette;
 use crate::plot::Figure;
-use crate::results::{metric, ResultSet};
+use crate::results::{parse_metric, ResultSet};
 use crate::shell;
 
 /// Draw goodput against queueing delay, as SVG and PNG.
@@ -25,10 +25,10 @@ pub struct Frontier {
     #[arg(default_value = "results/plans")]
     results: PathBuf,
     /// The upright axis.
-    #[arg(long, default_value = "goodput_mbps", value_name = "METRIC")]
+    #[arg(long, default_value = "goodput_mbps", value_name = "METRIC", value_parser = parse_metric)]
     metric: String,
     /// The lower axis.
-    #[arg(long, default_value = "queue_p95_ms", value_name = "METRIC")]
+    #[arg(long, default_value = "queue_p95_ms", value_name = "METRIC", value_parser = parse_metric)]
     against: String,
     /// The folder of the figures.
     #[arg(long, short, default_value = "results/figures", value_name = "FOLDER")]
@@ -40,13 +40,8 @@ impl Frontier {
     ///
     /// # Errors
     ///
-    /// Results that cannot be read, an unknown metric, or nothing to draw.
+    /// Results that cannot be read, or nothing to draw.
     pub fn execute(&self) -> Result<()> {
-        for name in [&self.metric, &self.against] {
-            metric(name).with_context(|| {
-                format!("metric: unknown (got {name}); expected one of docs/simulator.md")
-            })?;
-        }
         let set = ResultSet::read(&self.results)?;
         let controllers = set.plans.iter().flat_map(|it| &it.manifest.controllers);
         let palette = Palette::new(controllers);

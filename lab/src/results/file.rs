@@ -5,8 +5,29 @@ use std::io::{BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use tempfile::NamedTempFile;
+
+/// Checks that a file can have this path, before the work for it begins.
+///
+/// # Errors
+///
+/// A folder, or a path in a folder that there is not.
+pub(crate) fn check_target(path: &Path) -> Result<()> {
+    ensure!(
+        !path.is_dir(),
+        "{}: a folder (got -o with it); expected a file",
+        path.display()
+    );
+    let folder = path.parent().unwrap_or(Path::new(""));
+    ensure!(
+        folder.as_os_str().is_empty() || folder.is_dir(),
+        "{}: no such folder (got {}); expected a file in a folder that is there",
+        path.display(),
+        folder.display()
+    );
+    Ok(())
+}
 
 /// Writes a file that has its name only when it is whole.
 ///

@@ -115,6 +115,21 @@ pub fn metric(name: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.name == name)
 }
 
+/// The name of a metric, for the command line.
+///
+/// # Errors
+///
+/// Another name, with those of all metrics.
+pub(crate) fn parse_metric(name: &str) -> Result<String, String> {
+    match metric(name) {
+        Some(metric) => Ok(metric.name.to_owned()),
+        None => {
+            let known: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
+            Err(format!("unknown; expected one of {}", known.join(", ")))
+        }
+    }
+}
+
 /// All that a simulation measured of one of its flows.
 pub(crate) fn figures(flow: &FlowReport, run: &Report) -> Figures {
     let figure = |metric: &Metric| {

@@ -28,11 +28,12 @@ mod welch;
 
 pub use csv::{read_csv, write_csv};
 pub use effect::{effects, switches, Effect, Effects};
+pub(crate) use file::check_target;
 pub use file::write_whole;
 pub use frames::Frames;
 pub use known_deviation::KnownDeviation;
 pub use manifest::{Axis, Comparison, Manifest, PlanFile, Verdict, Versions};
-pub(crate) use metrics::{figures, present_metric};
+pub(crate) use metrics::{figures, parse_metric, present_metric};
 pub use metrics::{metric, Figures, Metric, Sense, METRICS};
 pub use parquet::write_parquet;
 pub use petra_qlog::stats::quantile;

@@ -48,8 +48,10 @@ impl ResultSet {
             let plans = vec![Results::read(path)?];
             return Ok(ResultSet { plans });
         }
-        let entries = fs::read_dir(path)
-            .with_context(|| format!("cannot read the results in {}", path.display()))?;
+        let entries = fs::read_dir(path).with_context(|| {
+            let path = path.display();
+            format!("{path}: cannot be read; expected the folder of results, or a NAME.json in it")
+        })?;
         let mut manifests = Vec::new();
         for entry in entries {
             let path = entry?.path();

@@ -214,7 +214,9 @@ impl FromStr for Flow {
             None => (text, Duration::ZERO),
         };
         if cc.is_empty() {
-            return Err(format!("`{text}` names no congestion controller"));
+            return Err(format!(
+                "`{text}` names no congestion controller; expected a controller, such as petra"
+            ));
         }
         Ok(Flow {
             start,

@@ -47,8 +47,10 @@ impl Trace {
     ///
     /// A file that cannot be read or is not a trace, with the line.
     pub(super) fn read(path: &Path, outages: Outages) -> Result<Self> {
-        let text = fs::read_to_string(path)
-            .with_context(|| format!("cannot read the trace {}", path.display()))?;
+        let text = fs::read_to_string(path).with_context(|| {
+            let path = path.display();
+            format!("trace: cannot read it (got {path}); expected a file of times in milliseconds")
+        })?;
         Self::parse(&text, outages).with_context(|| format!("the trace {}", path.display()))
     }
 
