@@ -12,25 +12,37 @@ const LINES = {
   minRTT: (metrics) => metrics.min_rtt,
 };
 
-/** RFC 9000, 13.2: all other frames make the receiver acknowledge their packet. */
-const NOT_ELICITING = ['ack', 'padding', 'connection_close'];
-
-/** Whether a packet has to be acknowledged. One without frames is of a slim copy, which leaves them out. */
-export function elicitsAck({ frames }) {
-  return !frames || frames.some(({ frame_type: type }) => !NOT_ELICITING.includes(type));
-}
+/** The frames of request streams, which are those of data to qvis. */
+const ofRequests = (frames = []) =>
+  frames.filter((frame) => frame.frame_type === 'stream' && frame.stream_id % 4 === 0).length;
 
 /**
  * `raw`: it is as quiche writes it, and qvis is to refuse it. `points`: how many each
  * line is to have, 2N + 1 for N values. `lost`: how many packets the connection counted.
+ * `events`: its records. `packets`: those with a length. `streams`: the frames of data that a
+ * server sent or a client received.
  */
 export async function read(path) {
-  const told = { raw: false, points: {}, lost: 0 };
+  const told = { raw: false, points: {}, lost: 0, events: 0, streams: 0, server: false };
+  told.packets = { sent: 0, received: 0 };
   const values = Object.fromEntries(Object.keys(LINES).map((line) => [line, 0]));
   for await (const text of createInterface({ input: createReadStream(path) })) {
     const record = JSON.parse(text.slice(1));
     if (record.file_schema) {
       return { ...told, raw: true };
+    }
+    if (record.trace) {
+      told.server = record.trace.vantage_point.type === 'server';
+      told.description = (record.description ?? '').split(';')[0];
+      continue;
+    }
+    told.events += 1;
+    const [, way] = record.name.match(/^transport:packet_(sent|received)$/) ?? [];
+    if (way && record.data.raw?.length) {
+      told.packets[way] += 1;
+    }
+    if (way === (told.server ? 'sent' : 'received')) {
+      told.streams += ofRequests(record.data.frames);
     }
     if (record.name !== 'recovery:metrics_updated') {
       continue;

@@ -129,7 +129,7 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
         ("\"reno\"]", "\"petra\"]", "plan.toml:16:23: sweep.flow.cc: `petra` stands twice"),
         ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"link.rate\" = { from = \"1mbit\", to = \"2kbit\", steps = 3 }", "plan.toml:16:38: sweep.link.rate: from `1mbit` to `2kbit` is not understood; expected the same unit twice"),
         ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"flow.1.cc\" = [\"petra\"]", "plan.toml:16:1: flow.1.cc: list: no such number (got 1); expected less than 1, from 0"),
-        ("\"link.loss\" = \"1%\"", "\"link.loss\" = \"101%\"", "plan.toml:23:23: link.0.loss: `101%` is not understood; expected a share from 0 to 1"),
+        ("\"link.loss\" = \"1%\"", "\"link.loss\" = \"101%\"", "plan.toml:23:23: link.0.loss: `101%` is out of range; expected a share from 0 to 1"),
         ("\"link.loss\" = \"1%\"", "\"link.los\" = \"1%\"", "plan.toml:23:9: link.0: unknown field `los`"),
         ("\"link.loss\" = \"1%\"", "\"seeds\" = 3", "plan.toml:23:9: case.1: key: not of a run (got seeds); expected link, flow"),
         ("petra = 1.5", "petra = \"much\"", "plan.toml:24:21: case.1.printed.petra: `much` is not understood; expected a number"),
@@ -165,7 +165,7 @@ fn a_trace_is_read_before_anything_runs() {
     let place = Place::new(&plan.replacen("\"link.rate\" = \"4mbit\", ", "", 1));
     assert!(place
         .fails("check plan.toml")
-        .contains("cannot read the trace"));
+        .contains("trace: cannot read it"));
     place.add("cell.down", "1\nfoo\n");
     let error = place.fails("check plan.toml");
     assert!(error.contains("line 2: invalid time (got foo)"), "{error}");

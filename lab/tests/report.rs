@@ -730,10 +730,6 @@ fn results_that_are_missing_or_broken_are_told_and_nothing_is_written() {
     says("report empty", "empty: no results");
     says("compare results empty", "empty: no results");
     says("report results -o empty", "empty: a folder");
-    says(
-        "compare results results --metric speed",
-        "metric: no such name (got speed); expected goodput_mbps",
-    );
 
     let csv = place.read("results/table-4.2.csv");
     fs::write(
