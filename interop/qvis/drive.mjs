@@ -163,7 +163,7 @@ async function blind(trace, told) {
   const [header, ...events] = readFileSync(trace, 'utf8').trimEnd().split('\n');
   const found = [];
   for (const [name, { broken, faults }] of Object.entries(PAGES)) {
-    const copy = join(folder, basename(trace));
+    const copy = join(folder, `broken-for-${name}.qvis.sqlog`);
     writeFileSync(copy, `${[header, ...events].flatMap(broken).join('\n')}\n`);
     const result = await open(copy, [name]);
     if (!result[name] || !faults(result[name], told).length) {
