@@ -136,16 +136,15 @@ impl Petra {
     /// Returns true if a standing queue is longer than the user allows.
     fn queue_is_too_long(&self) -> bool {
         let allowed = self.allowed_delay();
-        self.test_queue(|queue, min_rtt, datagram, rate| {
-            queue.persists_beyond(allowed, min_rtt, datagram, rate)
-        })
+        self.test_queue(|queue, min_rtt| queue.persists_beyond(allowed, min_rtt))
     }
 
     /// The queueing delay that is not drained.
     fn allowed_delay(&self) -> Duration {
-        let base = self.rtt.map(|rtt| self.queue.base_rtt(rtt.min));
-        base.unwrap_or_default()
-            .mul_f64(self.config.queue.allowed_delay())
+        match (self.config.queue.allowed_delay(), self.rtt) {
+            (share, Some(rtt)) if share > 0.0 => self.queue.base_rtt(rtt.min).mul_f64(share),
+            _ => Duration::ZERO,
+        }
     }
 
     /// Returns true if a standing queue is long enough to explain a loss.
@@ -153,11 +152,15 @@ impl Petra {
         self.test_queue(StandingQueue::explains_loss)
     }
 
-    fn test_queue(&self, test: impl Fn(&StandingQueue, Duration, f64, f64) -> bool) -> bool {
-        let (Some(rtt), Some(rate)) = (self.rtt, self.delivery.estimate()) else {
-            return false;
-        };
-        test(&self.queue, rtt.min, self.window.datagram(), rate)
+    fn test_queue(&self, test: impl Fn(&StandingQueue, Duration) -> bool) -> bool {
+        self.delivery.estimate().is_some() && self.rtt.is_some_and(|rtt| test(&self.queue, rtt.min))
+    }
+
+    /// Tells the queue of an estimate that may have changed.
+    fn update_rate(&mut self) {
+        if let Some(rate) = self.delivery.estimate() {
+            self.queue.on_rate(rate, self.window.datagram());
+        }
     }
 
     /// Carries a decision out. Returns true if the window was reduced.
@@ -196,6 +199,7 @@ impl Petra {
 
     fn end_round(&mut self, ack: &Ack) {
         self.delivery.end_round();
+        self.update_rate();
         self.aggregation.end_round();
         let queued = self.queue_persists();
         self.increase.end_round(queued, ack.app_limited);
@@ -278,15 +282,15 @@ impl Controller for Petra {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.rtt = Some(ack.rtt);
-        if let Some(rate) = self.delivery.estimate() {
-            self.queue.on_rate(rate, self.window.datagram());
-        }
         // A pause of the application empties the queue that it has filled.
         let grows = self.window.in_slow_start() && !ack.app_limited;
         self.queue.on_ack(ack, grows);
         let queued = self.queue_persists();
         self.delivery.on_ack(ack, queued);
-        self.slow_start.on_ack(ack);
+        self.update_rate();
+        if self.window.in_slow_start() {
+            self.slow_start.on_ack(ack);
+        }
         self.aggregation.on_ack(ack);
         self.loss_rate.on_ack(ack.bytes, self.window.datagram());
         self.competition.on_ack(ack.bytes);
@@ -363,6 +367,7 @@ impl Controller for Petra {
 
     fn on_max_datagram_size(&mut self, bytes: u64) {
         self.window.set_datagram(bytes);
+        self.update_rate();
     }
 
     fn window(&self) -> u64 {

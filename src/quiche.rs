@@ -227,13 +227,23 @@ fn on_packet_sent(r: &mut Congestion, event: &PacketSent) {
 }
 
 fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
-    let newest = event.packets().map(|packet| packet.time_sent).max();
-    // Packets without a size were not ack-eliciting and never in flight.
-    let in_flight = || event.packets().filter(|packet| packet.bytes > 0);
-    let bytes: usize = in_flight().map(|packet| packet.bytes).sum();
-    let first = in_flight().min_by_key(|packet| packet.time_sent);
-    let last = in_flight().max_by_key(|packet| packet.time_sent);
-    let (Some(newest), Some(first), Some(last)) = (newest, first, last) else {
+    let mut bytes = 0;
+    let mut newest = None;
+    let mut ends: Option<(Instant, AckedPacket)> = None;
+    for packet in event.packets() {
+        newest = newest.max(Some(packet.time_sent));
+        // Packets without a size were not ack-eliciting and never in flight.
+        if packet.bytes > 0 {
+            bytes += packet.bytes;
+            let sent = packet.time_sent;
+            ends = Some(match ends {
+                Some((first, last)) if sent < last.time_sent => (first.min(sent), last),
+                Some((first, _)) => (first, packet),
+                None => (sent, packet),
+            });
+        }
+    }
+    let (Some(newest), Some((first, last))) = (newest, ends) else {
         return;
     };
     with_path_until(r, exit_by_ack, |path| {
@@ -242,7 +252,7 @@ fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
         let ack = Ack {
             now: path.now(event.now),
             bytes: bytes as u64,
-            first_sent: path.time(first.time_sent),
+            first_sent: path.time(first),
             last_sent,
             newest_sent: path.time(newest),
             bytes_in_flight: event.bytes_in_flight.saturating_sub(bytes) as u64,

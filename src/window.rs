@@ -11,7 +11,7 @@
 //!       └── (from anywhere)
 //! ```
 
-use super::controller::{Ack, Metrics, Phase, Reduction, Settings, Time};
+use super::controller::{Ack, Metrics, Phase, Reduction, Settings, Time, MINIMUM_WINDOW_DATAGRAMS};
 
 /// Largest window. Below it, `f64` still counts single bytes.
 const MAX_BYTES: f64 = (1u64 << 52) as f64;
@@ -20,7 +20,10 @@ const MAX_BYTES: f64 = (1u64 << 52) as f64;
 /// ACK is not lost on fast paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
-    settings: Settings,
+    /// The maximum datagram size, in bytes.
+    datagram: f64,
+    /// The initial window, in bytes.
+    initial: u64,
     bytes: f64,
     ssthresh: Option<f64>,
     recovery_start: Option<Time>,
@@ -32,7 +35,8 @@ pub(crate) struct Window {
 impl Window {
     pub(crate) fn new(settings: Settings) -> Self {
         let mut window = Self {
-            settings,
+            datagram: settings.max_datagram_size as f64,
+            initial: settings.initial_window,
             bytes: 0.0,
             ssthresh: None,
             recovery_start: None,
@@ -50,13 +54,13 @@ impl Window {
 
     /// The maximum datagram size, in bytes.
     pub(crate) fn datagram(&self) -> f64 {
-        self.settings.max_datagram_size as f64
+        self.datagram
     }
 
     /// `kMinimumWindow` in bytes (RFC 9002, Section 7.2,
     /// <https://www.rfc-editor.org/rfc/rfc9002#section-7.2>).
     pub(crate) fn minimum(&self) -> f64 {
-        self.settings.minimum_window() as f64
+        MINIMUM_WINDOW_DATAGRAMS as f64 * self.datagram
     }
 
     pub(crate) fn ssthresh(&self) -> Option<f64> {
@@ -157,15 +161,15 @@ impl Window {
     /// Sets the maximum datagram size. An initial window that has not changed yet keeps its
     /// number of datagrams (RFC 9002, Section 7.2).
     pub(crate) fn set_datagram(&mut self, bytes: u64) {
-        let old = self.settings.max_datagram_size.max(1);
-        self.settings.max_datagram_size = bytes;
-        if self.bytes == self.settings.initial_window as f64 && self.reductions == 0 {
-            let scaled = self.bytes * bytes as f64 / old as f64;
-            self.settings.initial_window = scaled as u64;
+        let old = self.datagram.max(1.0);
+        self.datagram = bytes as f64;
+        if self.bytes == self.initial as f64 && self.reductions == 0 {
+            let scaled = self.bytes * self.datagram / old;
+            self.initial = scaled as u64;
             if scaled < self.bytes {
-                self.reduce_to(self.settings.initial_window as f64, Reduction::Mtu);
+                self.reduce_to(self.initial as f64, Reduction::Mtu);
             } else {
-                self.set(self.settings.initial_window as f64);
+                self.set(self.initial as f64);
             }
         } else {
             self.set(self.bytes);

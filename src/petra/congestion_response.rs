@@ -175,9 +175,11 @@ impl Petra {
         if !self.config.drain {
             return Decision::Keep(Why::Off);
         }
+        if self.delivery.estimate().is_some() && !self.queue_is_too_long() {
+            return Decision::Keep(Why::NoQueue);
+        }
         match self.ssthresh_target() {
             None => Decision::Keep(Why::Unmeasured),
-            Some(_) if !self.queue_is_too_long() => Decision::Keep(Why::NoQueue),
             Some(_) if self.window.sent_before_recovery(ack.last_sent) => {
                 Decision::Keep(Why::SentBeforeRecovery)
             }

@@ -72,7 +72,8 @@ pub(super) struct DeliveryRate {
     latest: [f64; QUEUED_SAMPLES],
     /// The configured minimum interval of a sample, as a share of the minimum RTT.
     min_interval_rtts: f64,
-    /// The same, as a duration.
+    /// The minimum RTT, and the minimum interval that follows from it.
+    min_rtt: Duration,
     min_interval: Duration,
     open: Option<OpenSample>,
     last: Option<f64>,
@@ -85,6 +86,7 @@ impl DeliveryRate {
             peak: WindowedFilter::new(f64::max),
             latest: [0.0; QUEUED_SAMPLES],
             min_interval_rtts,
+            min_rtt: Duration::ZERO,
             min_interval: Duration::ZERO,
             open: None,
             last: None,
@@ -104,7 +106,10 @@ impl DeliveryRate {
     /// Adds an ACK to the sample in progress. `queued`: a queue persists, so that the
     /// path limits the rate and only the last few samples count.
     pub(super) fn on_ack(&mut self, ack: &Ack, queued: bool) {
-        self.min_interval = ack.rtt.min.mul_f64(self.min_interval_rtts);
+        if ack.rtt.min != self.min_rtt {
+            self.min_rtt = ack.rtt.min;
+            self.min_interval = self.min_rtt.mul_f64(self.min_interval_rtts);
+        }
         let open = self
             .open
             .get_or_insert(OpenSample::at(ack.now, ack.last_sent));

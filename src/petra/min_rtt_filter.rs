@@ -28,6 +28,8 @@ const CONFIRMING_RTT_FACTOR: f64 = 1.25;
 struct Candidate {
     sent: Time,
     rtt: Duration,
+    /// The largest sample that confirms it.
+    close: Duration,
     acks: u32,
     confirming: u32,
 }
@@ -68,6 +70,7 @@ impl MinRttFilter {
             self.candidate = Some(Candidate {
                 sent: ack.newest_sent,
                 rtt,
+                close: rtt.mul_f64(CONFIRMING_RTT_FACTOR),
                 acks: 0,
                 confirming: 0,
             });
@@ -85,7 +88,7 @@ impl MinRttFilter {
             return;
         };
         candidate.acks += 1;
-        if rtt <= candidate.rtt.mul_f64(CONFIRMING_RTT_FACTOR) {
+        if rtt <= candidate.close {
             candidate.confirming += 1;
         }
         let confirmed = candidate.confirming >= MIN_CONFIRMING_SAMPLES;

@@ -31,6 +31,8 @@ pub(super) struct WindowedFilter<T> {
     better: fn(T, T) -> T,
     current: Option<T>,
     previous: Option<T>,
+    /// The better one of both.
+    best: Option<T>,
     rounds: u32,
 }
 
@@ -41,13 +43,14 @@ impl<T: Copy> WindowedFilter<T> {
             better,
             current: None,
             previous: None,
+            best: None,
             rounds: 0,
         }
     }
 
     pub(super) fn add(&mut self, value: T) {
-        let better = self.better;
-        self.current = Some(self.current.map_or(value, |best| better(best, value)));
+        self.current = self.better(self.current, Some(value));
+        self.best = self.better(self.best, Some(value));
     }
 
     /// Ends a round trip.
@@ -55,14 +58,19 @@ impl<T: Copy> WindowedFilter<T> {
         self.rounds += 1;
         if self.rounds >= FILTER_ROUNDS {
             self.previous = self.current.take();
+            self.best = self.previous;
             self.rounds = 0;
         }
     }
 
     pub(super) fn get(&self) -> Option<T> {
-        match (self.current, self.previous) {
-            (Some(current), Some(previous)) => Some((self.better)(current, previous)),
-            (current, previous) => current.or(previous),
+        self.best
+    }
+
+    fn better(&self, one: Option<T>, other: Option<T>) -> Option<T> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some((self.better)(one, other)),
+            (one, other) => one.or(other),
         }
     }
 }

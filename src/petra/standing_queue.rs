@@ -42,7 +42,7 @@ const SWING_TO_NOISE: u32 = 12;
 
 /// Largest distance of the base RTT from the minimum RTT, in multiples of the noise: once
 /// for the packet that made the minimum, once for a round trip that happens to be calm.
-const MAX_BASE_OFFSET_NOISE: f64 = 2.0;
+const MAX_BASE_OFFSET_NOISE: u32 = 2;
 
 /// RTT samples of one interval.
 #[derive(Clone, Copy, Debug, Default)]
@@ -149,6 +149,28 @@ impl SlowStartJitter {
     }
 }
 
+/// The transmission time of the datagrams that form no queue. It is kept, since each ACK asks
+/// for it several times, and the rate changes a few times per round trip.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unqueued {
+    rate: f64,
+    datagram: f64,
+    delay: Duration,
+}
+
+impl Unqueued {
+    /// Sets the rate of the path in bytes per second, and the bytes of a datagram.
+    fn set(&mut self, rate: f64, datagram: f64) {
+        if (rate, datagram) != (self.rate, self.datagram) {
+            *self = Self {
+                rate,
+                datagram,
+                delay: transmission_time(MAX_UNQUEUED_DATAGRAMS * datagram, rate),
+            };
+        }
+    }
+}
+
 /// Detects a standing queue by RTT samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StandingQueue {
@@ -162,10 +184,10 @@ pub(super) struct StandingQueue {
     /// The mean RTT range of a round trip, smoothed exponentially.
     range: Option<Duration>,
     slow_start_jitter: SlowStartJitter,
-    /// The highest estimate of the path's rate so far, in bytes per second.
-    max_rate: f64,
-    /// Transmission time of the datagrams that form no queue, at that rate.
-    own_delay: Duration,
+    unqueued: Unqueued,
+    /// The same at the highest rate so far: the delay that a connection's own datagrams add.
+    /// At the present rate, a small window would make noise look small.
+    own_delay: Unqueued,
 }
 
 impl Default for StandingQueue {
@@ -177,8 +199,8 @@ impl Default for StandingQueue {
             floor: WindowedFilter::new(Duration::min),
             range: None,
             slow_start_jitter: SlowStartJitter::default(),
-            max_rate: 0.0,
-            own_delay: Duration::ZERO,
+            unqueued: Unqueued::default(),
+            own_delay: Unqueued::default(),
         }
     }
 }
@@ -186,6 +208,8 @@ impl Default for StandingQueue {
 impl StandingQueue {
     /// Takes an ACK. `grows`: slow start lets the window grow.
     pub(super) fn on_ack(&mut self, ack: &Ack, grows: bool) {
+        let max_rate = self.own_delay.rate.max(self.unqueued.rate);
+        self.own_delay.set(max_rate, self.unqueued.datagram);
         let Some(rtt) = self.min_rtt.on_ack(ack) else {
             return;
         };
@@ -204,12 +228,9 @@ impl StandingQueue {
         }
     }
 
-    /// Takes an estimate of the path's rate, in bytes per second. The delay that a
-    /// connection's own datagrams add is computed at the highest rate so far; otherwise a
-    /// small window would make noise look small.
+    /// Takes the estimate of the path's rate in bytes per second, and the bytes of a datagram.
     pub(super) fn on_rate(&mut self, rate: f64, datagram: f64) {
-        self.max_rate = self.max_rate.max(rate);
-        self.own_delay = transmission_time(MAX_UNQUEUED_DATAGRAMS * datagram, self.max_rate);
+        self.unqueued.set(rate, datagram);
     }
 
     /// The path has become longer, so that its minimum RTT was that of another path.
@@ -238,7 +259,7 @@ impl StandingQueue {
         let Some(floor) = self.floor.get() else {
             return min_rtt;
         };
-        let most = self.noise().mul_f64(MAX_BASE_OFFSET_NOISE);
+        let most = self.noise() * MAX_BASE_OFFSET_NOISE;
         min_rtt + floor.saturating_sub(min_rtt).min(most)
     }
 
@@ -250,7 +271,7 @@ impl StandingQueue {
     fn noise(&self) -> Duration {
         self.range
             .unwrap_or_default()
-            .saturating_sub(self.own_delay)
+            .saturating_sub(self.own_delay.delay)
     }
 
     fn slow_start_noise(&self) -> Duration {
@@ -258,33 +279,30 @@ impl StandingQueue {
     }
 
     /// Returns true if every packet of the last round trip waited for long enough to make a
-    /// drain worthwhile. `rate` is the estimate of the path's rate, in bytes per second.
-    pub(super) fn persists(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
-        self.persists_beyond(Duration::ZERO, min_rtt, datagram, rate)
+    /// drain worthwhile.
+    pub(super) fn persists(&self, min_rtt: Duration) -> bool {
+        self.persists_beyond(Duration::ZERO, min_rtt)
     }
 
     /// Returns true if every packet of the last round trip waited for longer than `allowed`
     /// by as much as [`Self::persists`] asks for.
-    pub(super) fn persists_beyond(
-        &self,
-        allowed: Duration,
-        min_rtt: Duration,
-        datagram: f64,
-        rate: f64,
-    ) -> bool {
-        let least = self.min_excess(min_rtt, DRAIN_DELAY_DIVISOR, datagram, rate);
-        self.round.excess(self.base_rtt(min_rtt)) > least + allowed
+    pub(super) fn persists_beyond(&self, allowed: Duration, min_rtt: Duration) -> bool {
+        self.excess_is_above(allowed, min_rtt, DRAIN_DELAY_DIVISOR)
     }
 
     /// Returns true if every packet of the last round trip waited for long enough to
     /// explain a loss.
-    pub(super) fn explains_loss(&self, min_rtt: Duration, datagram: f64, rate: f64) -> bool {
-        let least = self.min_excess(min_rtt, LOSS_DELAY_DIVISOR, datagram, rate);
-        self.round.excess(self.base_rtt(min_rtt)) > least
+    pub(super) fn explains_loss(&self, min_rtt: Duration) -> bool {
+        self.excess_is_above(Duration::ZERO, min_rtt, LOSS_DELAY_DIVISOR)
     }
 
-    fn min_excess(&self, min_rtt: Duration, divisor: u32, datagram: f64, rate: f64) -> Duration {
-        min_delay(min_rtt, divisor, datagram, rate).max(self.noise())
+    fn excess_is_above(&self, allowed: Duration, min_rtt: Duration, divisor: u32) -> bool {
+        // Most ACKs meet no queue. The base RTT is no less than the minimum RTT.
+        if self.round.excess(min_rtt) <= GRANULARITY {
+            return false;
+        }
+        let least = min_delay(min_rtt, divisor, self.unqueued.delay).max(self.noise());
+        self.round.excess(self.base_rtt(min_rtt)) > least.saturating_add(allowed)
     }
 
     /// Returns true if a queue builds in slow start, confirmed by a whole round trip.
@@ -308,11 +326,10 @@ fn rtt_threshold(min_rtt: Duration) -> Duration {
     (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
 }
 
-/// Minimum queueing delay that counts as a standing queue, apart from noise.
-fn min_delay(min_rtt: Duration, divisor: u32, datagram: f64, rate: f64) -> Duration {
-    (min_rtt / divisor)
-        .max(GRANULARITY)
-        .max(transmission_time(MAX_UNQUEUED_DATAGRAMS * datagram, rate))
+/// Minimum queueing delay that counts as a standing queue, apart from noise. `unqueued`: the
+/// transmission time of the datagrams that form no queue.
+fn min_delay(min_rtt: Duration, divisor: u32, unqueued: Duration) -> Duration {
+    (min_rtt / divisor).max(GRANULARITY).max(unqueued)
 }
 
 /// The time that a path of `rate` bytes per second takes to transmit `bytes`.

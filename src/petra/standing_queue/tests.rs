@@ -9,9 +9,9 @@ fn measured(now: u64, latest: u64) -> Ack {
     }
 }
 
-/// With a threshold of 90 / 48 = 1.875 ms; two datagrams take 0.24 ms.
+/// With a threshold of 90 / 48 = 1.875 ms.
 fn persists(queue: &StandingQueue) -> bool {
-    queue.persists(MIN_RTT, 1_200.0, 1e7)
+    queue.persists(MIN_RTT)
 }
 
 /// An ACK every 5 ms, all with this RTT.
@@ -177,7 +177,7 @@ fn an_allowed_delay_raises_the_threshold() {
     flow(&mut queue, 0, 400, 100);
     // 90 / 48 = 1.875 ms
     for (allowed, persists) in [(8, true), (9, false)] {
-        let beyond = queue.persists_beyond(ms(allowed), MIN_RTT, 1_200.0, 1e7);
+        let beyond = queue.persists_beyond(ms(allowed), MIN_RTT);
         assert_eq!(beyond, persists, "{allowed}");
     }
 }
@@ -210,20 +210,33 @@ fn explaining_a_loss_takes_a_longer_queue_than_a_drain() {
         let mut queue = StandingQueue::default();
         flow(&mut queue, 0, 400, latest);
         assert!(persists(&queue));
-        let explained = queue.explains_loss(MIN_RTT, 1_200.0, 1e7);
+        let explained = queue.explains_loss(MIN_RTT);
         assert_eq!(explained, explains, "{latest}");
     }
 }
 
 #[test]
 fn the_threshold_is_the_largest_of_three() {
-    // Two datagrams at 10 MB/s are 0.24 ms.
-    assert_eq!(min_delay(MIN_RTT, 48, 1_200.0, 1e7), ms(90) / 48);
+    assert_eq!(min_delay(MIN_RTT, 48, ms(1)), ms(90) / 48);
     // 9 ms / 48 = 0.19 ms is below the granularity of timers.
-    assert_eq!(min_delay(ms(9), 48, 1_200.0, 1e7), ms(1));
-    // Two datagrams at 240 000 bytes a second.
-    assert_eq!(min_delay(MIN_RTT, 48, 1_200.0, 240_000.0), ms(10));
-    assert_eq!(min_delay(MIN_RTT, 48, 1_200.0, 0.0), Duration::MAX);
+    assert_eq!(min_delay(ms(9), 48, Duration::ZERO), ms(1));
+    assert_eq!(min_delay(MIN_RTT, 48, ms(10)), ms(10));
+}
+
+#[test]
+fn two_datagrams_form_no_queue() {
+    let mut unqueued = Unqueued::default();
+    for (rate, delay) in [
+        (1e7, ms(24) / 100),
+        (240_000.0, ms(10)),
+        (0.0, Duration::MAX),
+    ] {
+        unqueued.set(rate, 1_200.0);
+        assert_eq!(unqueued.delay, delay, "{rate}");
+    }
+    unqueued.set(240_000.0, 1_200.0);
+    unqueued.set(240_000.0, 2_400.0);
+    assert_eq!(unqueued.delay, ms(20));
 }
 
 /// RTTs that differ from ACK to ACK, from `least` to `least` + 6 ms.
@@ -272,9 +285,11 @@ fn the_delay_of_ones_own_datagrams_is_no_noise() {
     jittered(&mut queue, 0, 1_000, 94);
     // Two datagrams of 1200 bytes take 2 ms.
     queue.on_rate(1_200_000.0, 1_200.0);
+    queue.on_ack(&measured(1_000, 94), true);
     assert_eq!(queue.noise(), ms(4));
     // At a tenth of the rate they would take 20 ms, but a small window is not a slow path.
     queue.on_rate(120_000.0, 1_200.0);
+    queue.on_ack(&measured(1_005, 94), true);
     assert_eq!(queue.noise(), ms(4));
 }
 
