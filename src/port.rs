@@ -248,6 +248,10 @@ impl Path {
     /// noq report with those of the present one.
     pub fn lost(&mut self, now: Time, last_sent: Time, bytes: u64, packets: u64) {
         self.now = self.now.max(now);
+        let all_elsewhere = bytes > 0 && self.bytes_in_flight == 0;
+        if all_elsewhere {
+            return;
+        }
         let bytes = bytes.min(self.bytes_in_flight);
         self.bytes_in_flight -= bytes;
         if self.loss_event.is_none_or(|began| last_sent > began) {

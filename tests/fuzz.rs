@@ -1,4 +1,4 @@
-//! What the fuzz targets do, with the inputs in `fuzz/seeds` and changes of them.
+//! The work of the fuzz targets, with the inputs in `fuzz/seeds` and changes of them.
 
 mod arbitrary;
 mod replay;

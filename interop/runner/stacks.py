@@ -23,7 +23,7 @@ STACKS = {
     "s2n-quic": ["petra", "westwood", "cubic", "bbr"],
 }
 # The longest time, 99th percentile, by which packets may leave the link late. If the machine was too
-# busy for it, the download is made again, up to ATTEMPTS times in all.
+# busy for it on the way to the client, the download is made again, up to ATTEMPTS times in all.
 MAX_LATE_MS = 2
 ATTEMPTS = 4
 # Student's t, two-sided, 95 %, by degrees of freedom.
@@ -102,9 +102,11 @@ def stacks(options, peers, out):
 
 
 def interval(values):
-    """The half-width of the 95 % interval of the mean, as far as there is one."""
-    half = QUANTILES.get(len(values) - 1)
-    return half and half * statistics.stdev(values) / len(values) ** 0.5
+    """The half-width of the 95 % interval of the mean, of three values or more."""
+    if len(values) < 3:
+        return None
+    half = QUANTILES.get(len(values) - 1, 1.96)
+    return half * statistics.stdev(values) / len(values) ** 0.5
 
 
 def table(runs):

@@ -25,9 +25,12 @@ const QUEUE_SHARE: f64 = 0.15;
 const DATAGRAM: f64 = 8.0 * 1378.0;
 
 /// Maximum number of attempts. Other load of the machine disturbs netem, and never the simulator. A
-/// plan out of bounds is repeated. It fails if the machine kept time in each attempt, as the record
-/// of the run says; otherwise it was not run.
-const ATTEMPTS: usize = 3;
+/// plan out of bounds is repeated.
+const ATTEMPTS: usize = 5;
+
+/// Number of attempts out of bounds with which a plan fails. Only those count in which the machine
+/// kept time, as the record of the run says; with fewer, the plan was not run.
+const FAILURES: usize = 3;
 
 /// Means over the runs of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -101,42 +104,58 @@ fn simulator_and_netem_agree_on_six_plans() {
     struct Apart {
         file: PathBuf,
         sim: Means,
-        late: bool,
+        failures: usize,
     }
-    let (plans, late) = (plans(), false);
+    let (plans, failures) = (plans(), 0);
     let sim = run(&plans, &["--backend", "sim", "--seeds", "5"]);
     let plans = plans.into_iter().zip(sim);
-    let mut left: Vec<Apart> = plans.map(|(file, sim)| Apart { file, sim, late }).collect();
+    let mut left: Vec<Apart> = plans
+        .map(|(file, sim)| Apart {
+            file,
+            sim,
+            failures,
+        })
+        .collect();
     assert_eq!(left.len(), 6);
     for attempt in 1..=ATTEMPTS {
         let files: Vec<PathBuf> = left.iter().map(|it| it.file.clone()).collect();
         let real = run(&files, &["--backend", "netem", "--seeds", "1"]);
         let mut real = real.into_iter();
-        left.retain_mut(|Apart { file, sim, late }| {
-            let netem = real.next().expect("a result for each plan");
-            println!(
-                "{}, attempt {attempt}: {:.3} and {:.3} Mbit/s, queues of {:.1} and {:.1} ms",
-                file.file_stem().unwrap().to_string_lossy(),
-                sim.goodput_mbps,
-                netem.goodput_mbps,
-                sim.queue_ms,
-                netem.queue_ms
-            );
-            *late |= !netem.kept_time;
-            !agree(*sim, netem, datagram_ms(file))
-        });
+        left.retain_mut(
+            |Apart {
+                 file,
+                 sim,
+                 failures,
+             }| {
+                let netem = real.next().expect("a result for each plan");
+                println!(
+                    "{}, attempt {attempt}: {:.3} and {:.3} Mbit/s, queues of {:.1} and {:.1} ms",
+                    file.file_stem().unwrap().to_string_lossy(),
+                    sim.goodput_mbps,
+                    netem.goodput_mbps,
+                    sim.queue_ms,
+                    netem.queue_ms
+                );
+                let agrees = agree(*sim, netem, datagram_ms(file));
+                *failures += usize::from(!agrees && netem.kept_time);
+                !agrees
+            },
+        );
+        let failed: Vec<&Apart> = left.iter().filter(|it| it.failures == FAILURES).collect();
+        assert!(
+            failed.is_empty(),
+            "out of bounds {FAILURES} times: {failed:?}"
+        );
         if left.is_empty() {
             return;
         }
     }
-    let (skipped, failed): (Vec<Apart>, Vec<Apart>) = left.into_iter().partition(|it| it.late);
-    for Apart { file, .. } in skipped {
+    for Apart { file, .. } in left {
         let name = file.file_stem().unwrap().to_string_lossy();
         // Past the test runner, which keeps what a passing test prints to itself.
         let skipped = format!("\nSKIPPED: {name} over netem: this machine did not keep time\n");
         std::io::stderr().write_all(skipped.as_bytes()).unwrap();
     }
-    assert!(failed.is_empty(), "out of bounds every time: {failed:?}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn link(bytes: &[u8]) {
     }
 }
 
-/// What is printed of a number is the number.
+/// The print of a number is that number.
 fn number(word: &str) {
     if let Ok(rate) = units::parse_rate(word) {
         assert_eq!(units::parse_rate(&units::format_rate(rate)), Ok(rate));

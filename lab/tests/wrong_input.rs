@@ -482,7 +482,7 @@ fn a_command_does_not_replace_the_results_of_another() {
     ] {
         let (status, error) = run(other);
         assert_eq!(status, Some(2), "{other}: {error}");
-        let says = "out: has the results of another command \
+        let says = "out: has the results of another command, or of other inputs \
                     (got petra-lab sim --cc petra --duration 300ms)";
         assert!(error.contains(says), "{error}");
         assert!(

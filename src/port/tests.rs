@@ -257,6 +257,7 @@ fn persistent_congestion_comes_after_the_loss_and_restarts_the_minimum() {
     path.end_acks(ms(50), end(1));
     path.acked(ms(10), DATAGRAM);
     path.end_acks(ms(80), end(2));
+    path.sent(ms(400), DATAGRAM);
     path.lost(ms(500), ms(400), DATAGRAM, 1);
     path.persistent_congestion(ms(500));
     assert_eq!(path.rtt().unwrap().min, ms(70));
@@ -278,6 +279,7 @@ fn bytes_beyond_those_in_flight_are_losses_of_another_path() {
 #[test]
 fn a_spurious_event_has_the_packets_of_the_last_loss_event() {
     let (mut path, told) = recorded();
+    path.sent(ms(50), 3 * DATAGRAM);
     path.spurious_loss_event();
     path.lost(ms(100), ms(50), DATAGRAM, 4);
     // Sent before that loss was detected: the same event.
@@ -322,6 +324,16 @@ fn a_copy_continues_and_one_that_cannot_be_made_starts_anew() {
     }
     let (path, _) = recorded();
     assert_eq!(path.clone().window(), INITIAL);
+}
+
+#[test]
+fn losses_that_are_all_of_another_path_are_none_of_this_one() {
+    let (mut path, told) = recorded();
+    path.lost(ms(100), ms(60), DATAGRAM, 1);
+    assert!(told.lock().unwrap().losses.is_empty());
+    path.sent(ms(110), DATAGRAM);
+    path.lost(ms(200), ms(110), 3 * DATAGRAM, 3);
+    assert_eq!(told.lock().unwrap().losses[0].bytes, DATAGRAM);
 }
 
 const NOTHING: Stack = Stack {

@@ -42,7 +42,10 @@ pub(super) fn replaces_none(run_set: &RunSet, folder: &Path) -> Result<()> {
         if !file.exists() {
             continue;
         }
-        let former = Results::read(&file)?.manifest;
+        let former = Manifest::read(&file).context(
+            "former results: cannot be read; expected another folder with --out, or none of this \
+             file",
+        )?;
         let again = Plan {
             seeds: former.seeds.clone(),
             ..plan.clone()
@@ -50,10 +53,11 @@ pub(super) fn replaces_none(run_set: &RunSet, folder: &Path) -> Result<()> {
         let has_all = former.seeds.iter().all(|seed| plan.seeds.contains(seed));
         ensure!(
             has_all && again.hash()? == former.plan_hash && plan.backend.name() == former.backend,
-            "{}: has the results of another command (got {}); expected another folder with --out, \
-             or that command, also with more seeds",
+            "{}: has the results of another command, or of other inputs (got {}); expected another \
+             folder with --out, that command, also with more seeds, or none of {}",
             folder.display(),
-            former.command
+            former.command,
+            file.display()
         );
     }
     Ok(())

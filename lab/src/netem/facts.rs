@@ -119,7 +119,7 @@ impl Facts {
         self.late()
     }
 
-    /// What delayed the pair on this machine, if anything.
+    /// The cause that delayed the pair on this machine, if any.
     fn late(&self) -> Option<String> {
         let (lateness, cc) = (self.record.lateness, &self.cc);
         if lateness.lost > MOST_LOST || self.stolen > MOST_LOST {

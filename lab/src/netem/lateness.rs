@@ -1,5 +1,5 @@
-//! Did the machine keep time during a transfer? A thread sleeps again and again, and counts by how
-//! much it wakes late.
+//! Time that the machine did not keep during a transfer. A thread sleeps again and again, and
+//! counts by how much it wakes late.
 //!
 //! In user-mode Linux the thread wakes when the whole of it does, so what other load of the host
 //! takes from a run is time by which the thread is late.
@@ -71,10 +71,12 @@ mod tests {
 
     #[test]
     fn each_wake_up_is_counted_and_no_more_is_lost_than_there_was() {
+        let start = Instant::now();
         let watch = Watch::start();
         thread::sleep(10 * PERIOD);
         let lateness = watch.stop();
-        assert!((1..=10).contains(&lateness.wakeups), "{lateness:?}");
+        let most = start.elapsed().as_nanos() / PERIOD.as_nanos();
+        assert!(u128::from(lateness.wakeups) <= most, "{lateness:?}");
         assert!((0.0..=1.0).contains(&lateness.lost), "{lateness:?}");
     }
 }

@@ -73,6 +73,23 @@ impl ResultSet {
     }
 }
 
+impl Manifest {
+    /// Reads a manifest without the rows that it describes.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or is not a manifest of this version.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        serde_json::from_slice(&text).with_context(|| {
+            format!(
+                "{} is not of a plan's results, or of another petra-lab's",
+                path.display()
+            )
+        })
+    }
+}
+
 impl Results {
     /// Reads the results whose manifest is at `path`, with the rows in its folder.
     ///
@@ -80,13 +97,7 @@ impl Results {
     ///
     /// As [`ResultSet::read`].
     pub fn read(path: &Path) -> Result<Self> {
-        let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let manifest: Manifest = serde_json::from_slice(&text).with_context(|| {
-            format!(
-                "{} is not of a plan's results, or of another petra-lab's",
-                path.display()
-            )
-        })?;
+        let manifest = Manifest::read(path)?;
         let table = path.with_extension("csv");
         let rows = read_csv(&table)?;
         ensure!(

@@ -30,7 +30,7 @@ pub(crate) enum Attack {
     /// Lost packets too, each time right behind an ACK of the newest packet alone: what the server
     /// has skipped lies behind what it has seen acknowledged.
     ConcealSplit,
-    /// Lost packets too, a round trip after the truth: their losses seem spurious.
+    /// Lost packets too, two round trips after the truth: their losses seem spurious.
     ConcealLate,
     /// Each packet has an ACK of its own, which acknowledges no other.
     Division,
@@ -50,7 +50,7 @@ pub(crate) enum Attack {
     Ranges,
     /// Nothing is acknowledged after three seconds.
     Stop,
-    /// Every 20th packet is acknowledged a round trip late: losses that seem spurious.
+    /// Every 20th packet is acknowledged two round trips late: losses that seem spurious.
     Spurious,
     /// Every 10th packet is acknowledged five round trips late: reordering.
     Reordered,
@@ -273,7 +273,7 @@ impl Receiver {
         self.acknowledge(now, number);
     }
 
-    /// What was held back counts as received.
+    /// Counts as received all that was held back.
     fn mature(&mut self, now: Nanos) {
         let most = self.most_ranges();
         while let Some((at, number)) = self.late.pop_first() {

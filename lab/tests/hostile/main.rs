@@ -65,7 +65,7 @@ fn best_second(run: &Run) -> u64 {
     best.unwrap_or(last)
 }
 
-/// A run beside that of an honest client.
+/// A run, compared with that of an honest client.
 struct Compared {
     run: Run,
     /// Bytes that the server sent, over those that it sends to the honest client meanwhile.

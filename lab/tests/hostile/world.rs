@@ -60,7 +60,7 @@ pub(crate) struct Run {
     pub(crate) ended: Nanos,
 }
 
-/// What arrives at an end.
+/// The arrivals at an end.
 enum Arrival {
     AtServer(Vec<u8>),
     AtClient(Vec<u8>),
