@@ -102,12 +102,8 @@ fn transfer(
     needs_session: bool,
 ) -> Result<Option<Vec<u8>>> {
     loop {
-        udp::wait([&client.udp], signals, client.due)?;
-        // Who sends a signal wants no more of this.
-        ensure!(!signals.arrived(), "ended by a signal");
-        // An ICMP message is no proof: the connection has its own timers.
-        client.receive().ok();
         let quic = &mut client.quic;
+        // Early data leaves before anything is received: after the server's answer it is 1-RTT.
         if quic.is_established() || (early && quic.is_in_early_data()) {
             exchange.advance(quic)?;
         }
@@ -124,5 +120,10 @@ fn transfer(
         if let Some(reason) = client.end() {
             bail!("the connection ended early: {reason}");
         }
+        udp::wait([&client.udp], signals, client.due)?;
+        // Who sends a signal wants no more of this.
+        ensure!(!signals.arrived(), "ended by a signal");
+        // An ICMP message is no proof: the connection has its own timers.
+        client.receive().ok();
     }
 }
