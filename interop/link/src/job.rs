@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{bail, ensure, Context, Result};
 use clap::Parser;
-use petra_lab::testbed::{self, Priority, Process, Role, Testbed};
+use petra_lab::testbed::{self, Lateness, Priority, Process, Role, Testbed, Watch};
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Figures;
@@ -62,6 +62,8 @@ struct Record {
     #[serde(flatten)]
     ends: Ends,
     link: link::Report,
+    /// Late wake-ups during the transfer.
+    lateness: Lateness,
     /// Figures of a transfer that succeeded, from the server's qlog.
     figures: Option<Figures>,
 }
@@ -130,6 +132,7 @@ impl Job {
             attach(&mut testbed, end, addresses)?;
         }
         let stop = AtomicBool::new(false);
+        let watch = Watch::start();
         let (ends, report) = thread::scope(|scope| {
             let carrying = scope.spawn(|| {
                 Role::Link.take();
@@ -144,6 +147,7 @@ impl Job {
             let report = carried.context("the link failed")?;
             anyhow::Ok((ends?, report))
         })?;
+        let lateness = watch.stop();
         let qlogs = self.qlogs.as_ref().filter(|_| ends.client == Some(0));
         let figures = qlogs.map(|qlogs| {
             // Otherwise its qlog may lack the end.
@@ -158,6 +162,7 @@ impl Job {
             figures: figures.transpose()?,
             ends,
             link: report,
+            lateness,
         })
     }
 

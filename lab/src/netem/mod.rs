@@ -21,7 +21,6 @@ mod bench;
 mod calibration;
 mod counters;
 mod facts;
-mod lateness;
 mod network;
 mod pair;
 mod processor;

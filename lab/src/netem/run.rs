@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use super::calibration::{Calibration, Spread};
 use super::counters::{Processor, Qdiscs};
-use super::lateness::{Lateness, Watch};
 use super::network::{self, DOWN_BOTTLENECK};
 use super::pair::Pair;
 use super::queue::{Meter, Waiting};
 use super::Job;
+use crate::testbed::{Lateness, Watch};
 
 /// The part of a run's folder for the exchange between host and sandbox.
 pub(super) const EXCHANGE: &str = "sandbox";

@@ -18,7 +18,7 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 
 /// Wake-ups over a transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Lateness {
+pub struct Lateness {
     /// Number of wake-ups.
     pub wakeups: u64,
     /// The latest of them, in milliseconds.
@@ -28,13 +28,14 @@ pub(super) struct Lateness {
 }
 
 /// The thread that sleeps.
-pub(super) struct Watch {
+pub struct Watch {
     stop: Sender<()>,
     watching: JoinHandle<Lateness>,
 }
 
 impl Watch {
-    pub(super) fn start() -> Self {
+    /// Starts to count.
+    pub fn start() -> Self {
         let (stop, stopped) = mpsc::channel();
         let watch = move || {
             let (mut lateness, mut lost) = (Lateness::default(), Duration::ZERO);
@@ -59,7 +60,8 @@ impl Watch {
         }
     }
 
-    pub(super) fn stop(self) -> Lateness {
+    /// Ends the count.
+    pub fn stop(self) -> Lateness {
         drop(self.stop);
         self.watching.join().expect("watching does not panic")
     }
