@@ -8,7 +8,9 @@ use anyhow::{ensure, Context, Result};
 use super::run_set::{Overrides, Planned, RunSet};
 use crate::backend::{FlowOutcome, Outcome};
 use crate::plan::{Plan, Point};
-use crate::results::{write_csv, write_parquet, write_whole, Manifest, Results, Row, METRICS};
+#[cfg(feature = "parquet")]
+use crate::results::write_parquet;
+use crate::results::{write_csv, write_whole, Manifest, Results, Row, METRICS};
 use crate::shell;
 
 /// Writes the results of each plan into `folder` and returns them.
@@ -154,6 +156,10 @@ fn write(results: &Results, folder: &Path) -> Result<()> {
     let Results { manifest, rows } = results;
     let file = |kind: &str| folder.join(format!("{}.{kind}", manifest.plan));
     write_whole(&file("csv"), |out| write_csv(rows, out))?;
+    // None is better than that of an earlier build's runs.
+    #[cfg(not(feature = "parquet"))]
+    let _ = std::fs::remove_file(file("parquet"));
+    #[cfg(feature = "parquet")]
     write_whole(&file("parquet"), |out| write_parquet(rows, out))?;
     // The last one: with it the results are there.
     write_whole(&file("json"), |out| {

@@ -7,6 +7,8 @@
 //! ```
 
 mod axis;
+#[cfg(feature = "png")]
+mod bitmap;
 mod canvas;
 mod curves;
 mod downsample;
@@ -17,7 +19,7 @@ mod panels;
 mod rows;
 
 pub(crate) use self::downsample::downsample;
-pub(crate) use self::image::{png, png_sized, svg, svg_file, svg_sized};
+pub(crate) use self::image::{file, svg, KINDS};
 
 /// Widths of pictures in points that have room for axes and legends.
 pub(crate) const WIDTHS: std::ops::RangeInclusive<u16> = 240..=4000;

@@ -16,7 +16,7 @@ use super::page::{page, Frame};
 use super::section::{Names, Section};
 use super::{exports, markdown};
 use crate::plot::palette::Palette;
-use crate::plot::{png, svg_file, Figure};
+use crate::plot::{self, Figure};
 use crate::results::{check_target, write_whole, ResultSet};
 use crate::shell;
 
@@ -98,16 +98,17 @@ impl Report {
     }
 }
 
-/// Writes each figure in both formats.
+/// Writes each figure as a file of each kind.
 pub(super) fn write_plots(figures: &[&Figure], folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let progress = ProgressBar::new(figures.len() as u64);
     figures.par_iter().try_for_each(|figure| {
-        let file = |kind: &str| folder.join(format!("{}.{kind}", figure.name));
-        let (svg, png) = (svg_file(figure), png(figure)?);
-        write_whole(&file("svg"), |file| Ok(file.write_all(svg.as_bytes())?))?;
-        write_whole(&file("png"), |file| Ok(file.write_all(&png)?))?;
+        for kind in plot::KINDS {
+            let bytes = plot::file(figure, kind, None)?;
+            let path = folder.join(format!("{}.{kind}", figure.name));
+            write_whole(&path, |file| Ok(file.write_all(&bytes)?))?;
+        }
         progress.inc(1);
         Ok::<_, anyhow::Error>(())
     })?;

@@ -8,7 +8,7 @@ use super::section::Section;
 use super::swatch::controller;
 use super::{tables, words};
 use crate::plot::palette::{dark_css, Palette};
-use crate::plot::{svg, Figure};
+use crate::plot::{svg, Figure, KINDS};
 use crate::results::{Manifest, PlanFile, Verdict};
 
 /// Parts of the page besides the sections.
@@ -233,7 +233,7 @@ impl Frame {
                             (PreEscaped(svg(figure)))
                             figcaption {
                                 (figure.caption) " "
-                                @for kind in ["svg", "png"] {
+                                @for kind in KINDS {
                                     a href={ (self.plots) "/" (figure.name) "." (kind) } { (kind.to_uppercase()) } " "
                                 }
                                 br;

@@ -18,6 +18,7 @@ mod frames;
 mod known_deviation;
 mod manifest;
 mod metrics;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod printed;
 mod row;
@@ -35,6 +36,7 @@ pub use known_deviation::KnownDeviation;
 pub use manifest::{Axis, Comparison, Manifest, PlanFile, Verdict, Versions};
 pub(crate) use metrics::{figures, parse_metric, present_metric};
 pub use metrics::{metric, Figures, Metric, Sense, METRICS};
+#[cfg(feature = "parquet")]
 pub use parquet::write_parquet;
 pub use petra_qlog::stats::quantile;
 pub use printed::{Column, Printed};

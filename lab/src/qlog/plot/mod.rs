@@ -11,7 +11,7 @@ use maud::{html, PreEscaped};
 
 pub(super) use curves::Curves;
 
-use crate::plot::{png_sized, svg, svg_sized, Figure};
+use crate::plot::{self, svg, Figure};
 use crate::report::document;
 use crate::results::write_whole;
 use crate::shell;
@@ -20,8 +20,8 @@ use crate::shell;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Html,
-    Svg,
-    Png,
+    /// One of [`plot::KINDS`].
+    Image(&'static str),
 }
 
 impl Format {
@@ -34,12 +34,14 @@ impl Format {
         let kind = target.extension().and_then(|kind| kind.to_str());
         match kind.unwrap_or("none") {
             "html" => Ok(Format::Html),
-            "svg" => Ok(Format::Svg),
-            "png" => Ok(Format::Png),
-            kind => bail!(
-                "{}: unknown format (got {kind}); expected .html, .svg or .png",
-                target.display()
-            ),
+            kind => match plot::KINDS.iter().find(|known| **known == kind) {
+                Some(known) => Ok(Format::Image(known)),
+                None => bail!(
+                    "{}: unknown format (got {kind}); expected one of .html, .{}",
+                    target.display(),
+                    plot::KINDS.join(", .")
+                ),
+            },
         }
     }
 }
@@ -95,8 +97,7 @@ pub(super) fn write(
     let figure = figure::figure(traces, shell::command(env::args().skip(1)));
     let bytes = match format {
         Format::Html => page(&figure).into_bytes(),
-        Format::Svg => svg_sized(&figure, width).into_bytes(),
-        Format::Png => png_sized(&figure, width)?,
+        Format::Image(kind) => plot::file(&figure, kind, width)?,
     };
     write_whole(target, |file| Ok(file.write_all(&bytes)?))
 }
