@@ -66,6 +66,8 @@
 //! Each of the five mechanisms has a [switch](Mechanisms). `docs/pseudocode.md` maps them to
 //! QUIC line by line.
 
+#![forbid(unsafe_code)]
+
 mod bandwidth;
 pub mod controller;
 #[cfg(test)]

@@ -75,9 +75,11 @@ pub unsafe extern "C" fn __wrap_RAND_bytes(buf: *mut u8, len: usize) -> libc::c_
     if len == 0 {
         return 1;
     }
-    // SAFETY: the caller promises that these bytes may be written. They may be
-    // uninitialised, and are only written to.
-    let bytes = unsafe { std::slice::from_raw_parts_mut(buf, len) };
+    // SAFETY: the caller promises that these bytes may be written. A slice must be initialised.
+    let bytes = unsafe {
+        buf.write_bytes(0, len);
+        std::slice::from_raw_parts_mut(buf, len)
+    };
     if !fill(bytes) {
         from_kernel(bytes);
     }

@@ -14,6 +14,8 @@
 //! ones for [qvis](https://qvis.quictools.info) are qlog 0.3, the latest that it
 //! opens. Every reader here takes both.
 
+#![forbid(unsafe_code)]
+
 pub mod check;
 mod error;
 mod event;

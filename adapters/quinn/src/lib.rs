@@ -14,6 +14,8 @@
 //! `quinn::TransportConfig` belongs to a client and to a server alike. The controller is that of
 //! the end that sends.
 
+#![forbid(unsafe_code)]
+
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
