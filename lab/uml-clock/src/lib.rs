@@ -182,10 +182,8 @@ mod tests {
         {
             let before = kernel();
             // SAFETY: `time` is valid for a write.
-            assert_eq!(
-                unsafe { clock_gettime(libc::CLOCK_MONOTONIC, &mut time) },
-                0
-            );
+            let status = unsafe { clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+            assert_eq!(status, 0);
             let now = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
             let after = kernel();
             assert!(now >= last);
