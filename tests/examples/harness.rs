@@ -58,6 +58,11 @@ impl Server {
 
     /// The same, listening at `address`.
     pub(crate) fn start_at(address: &str, args: &[&str]) -> Server {
+        Server::spawn(address, args, Stdio::inherit())
+    }
+
+    /// The same, whose warnings go to `stderr`.
+    pub(crate) fn spawn(address: &str, args: &[&str], stderr: Stdio) -> Server {
         let folder = TempDir::new().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("root")).expect("a folder");
         let mut child = Command::new(example("http3-server"))
@@ -65,6 +70,7 @@ impl Server {
             .args(args)
             .current_dir(folder.path())
             .stdout(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .expect("the server starts");
         let mut line = String::new();
