@@ -163,7 +163,7 @@ impl Server {
             let now = Instant::now();
             let overdue = deadline.is_some_and(|deadline| deadline <= now);
             if overdue {
-                connections.close();
+                connections.close(now);
             }
             connections.advance(&mut udp, now);
             if deadline.is_some() && (overdue || connections.all.is_empty()) {
@@ -258,10 +258,10 @@ impl Connections {
     }
 
     /// Ends all connections.
-    fn close(&mut self) {
+    fn close(&mut self, now: Instant) {
         for connection in self.all.values_mut() {
             connection.close();
-            connection.due = Some(Instant::now());
+            connection.due = Some(now);
         }
     }
 }
