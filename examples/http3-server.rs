@@ -201,7 +201,8 @@ impl Connections {
             // What is wrong with a packet is quiche's to handle: it drops
             // the packet, or closes the connection.
             let _ = connection.quic.recv(datagram, info);
-            connection.due = Some(Instant::now());
+            connection.heard = Instant::now();
+            connection.due = Some(connection.heard);
             return None;
         }
         if self.leaving || !self.limits.admit(self.all.len(), self.handshakes) {
@@ -241,8 +242,14 @@ impl Connections {
         }
         let crowded = self.limits.crowded(self.handshakes);
         self.all.retain(|_, c| {
-            let idle = !c.quic.is_established() && c.begun + HANDSHAKE_PATIENCE <= now;
-            !c.quic.is_closed() && !(crowded && idle)
+            let silent = !c.quic.is_established() && c.heard + HANDSHAKE_PATIENCE <= now;
+            if crowded && silent {
+                // Without this packet, a client with a bad path would wait for long.
+                let code = quiche::WireErrorCode::ConnectionRefused as u64;
+                c.quic.close(false, code, b"too many handshakes").ok();
+                udp.flush(&mut c.quic).ok();
+            }
+            !c.quic.is_closed() && !(crowded && silent)
         });
         let unfinished = self.all.values().filter(|c| !c.quic.is_established());
         self.handshakes = unfinished.count();
@@ -270,7 +277,8 @@ impl Connections {
 struct Connection {
     quic: petra_http3::Connection,
     http3: Http3<Responses>,
-    begun: Instant,
+    /// Time of its last datagram.
+    heard: Instant,
     /// Time at which the connection is next to be advanced.
     due: Option<Instant>,
 }
@@ -281,7 +289,7 @@ impl Connection {
         Connection {
             quic,
             http3: Http3::new(Responses::new(root)),
-            begun: now,
+            heard: now,
             due: Some(now),
         }
     }

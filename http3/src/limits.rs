@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
-/// Time for which an unfinished handshake keeps its place while others wait for one.
+/// Time for which a client may be silent in its handshake, while others wait for its place.
 pub const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Options of a server that limit what clients can make it hold.
@@ -15,8 +15,8 @@ pub struct Limits {
           value_parser = clap::value_parser!(u32).range(1..))]
     max_connections: u32,
 
-    /// Maximum number of connections whose handshake is not finished; beyond it, handshakes of
-    /// more than 3 s are forgotten, and the first packets of others are dropped
+    /// Maximum number of connections whose handshake is not finished; beyond it, those of clients
+    /// that are silent for 3 s are closed, and the first packets of others are dropped
     #[arg(long, value_name = "N", default_value_t = 1_000,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_handshakes: u32,
@@ -43,7 +43,7 @@ impl Limits {
         connections < self.max_connections as usize && !self.crowded(handshakes)
     }
 
-    /// Returns true if so many handshakes are unfinished that the old ones have to make room.
+    /// Returns true if so many handshakes are unfinished that silent clients have to make room.
     pub fn crowded(&self, handshakes: usize) -> bool {
         handshakes >= self.max_handshakes as usize
     }

@@ -46,7 +46,7 @@ fn addresses_are_validated_under_load() {
 }
 
 #[test]
-fn old_handshakes_make_room() {
+fn silent_clients_make_room() {
     let server = Server::start(&["--max-handshakes", "2", "--retry", "never"]);
     let strangers = [(); 3].map(|()| Socket::to(server.address));
     let answered = strangers

@@ -9,6 +9,9 @@ use petra_http3::udp::{self, Signals};
 use petra_http3::{Connector, Download, Session, Transport};
 use url::Url;
 
+/// Connections that begin at the same time, so that no handshake waits for long in this process.
+const WAVE: usize = 100;
+
 /// Time within which the slowest load makes progress.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -61,9 +64,12 @@ impl Clients {
 
     /// Begins connections, each with one download.
     pub(crate) fn open(&mut self, count: usize, path: &str) {
-        for _ in 0..count {
+        for begun in 1..=count {
             let session = session(&mut self.connector, self.server, path);
             self.sessions.push(session);
+            if begun % WAVE == 0 {
+                self.step(Instant::now());
+            }
         }
     }
 

@@ -56,7 +56,7 @@ impl Size {
                 soak: Duration::from_secs(seconds),
             },
             None => Size {
-                at_once: 100,
+                at_once: 200,
                 in_sequence: 300,
                 attack: Duration::from_secs(2),
                 soak: Duration::from_secs(5),
@@ -162,12 +162,8 @@ fn attacks() {
         let server = Server::start(&[]);
         let (tally, steps) = honest_during(&server, attack, Instant::now() + size.attack, || {});
         let peak = server.memory();
-        table += &format!(
-            "| {} | {} | {} |\n",
-            attack.about(),
-            tally.cells(),
-            mb(peak)
-        );
+        let (about, cells) = (attack.about(), tally.cells());
+        table += &format!("| {about} | {steps} | {cells} | {} |\n", mb(peak));
         tally.check(1);
         assert!(peak < MAX_UNDER_ATTACK, "{attack:?}: {peak} bytes");
     }
