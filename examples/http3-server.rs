@@ -243,13 +243,11 @@ impl Connections {
         let crowded = self.limits.crowded(self.handshakes);
         self.all.retain(|_, c| {
             let silent = !c.quic.is_established() && c.heard + HANDSHAKE_PATIENCE <= now;
-            if crowded && silent {
-                // Without this packet, a client with a bad path would wait for long.
-                let code = quiche::WireErrorCode::ConnectionRefused as u64;
-                c.quic.close(false, code, b"too many handshakes").ok();
-                udp.flush(&mut c.quic).ok();
+            let refused = crowded && silent;
+            if refused {
+                c.refuse(udp);
             }
-            !c.quic.is_closed() && !(crowded && silent)
+            !(refused || c.quic.is_closed())
         });
         let unfinished = self.all.values().filter(|c| !c.quic.is_established());
         self.handshakes = unfinished.count();
@@ -310,6 +308,13 @@ impl Connection {
         // A datagram that cannot be sent is a datagram lost; there may be more.
         let more = udp.flush(&mut self.quic).unwrap_or(Some(now));
         self.due = more.into_iter().chain(self.quic.timeout_instant()).min();
+    }
+
+    /// Tells the client, which may have a bad path, to wait no longer.
+    fn refuse(&mut self, udp: &mut udp::Udp) {
+        let code = quiche::WireErrorCode::ConnectionRefused as u64;
+        self.quic.close(false, code, b"too many handshakes").ok();
+        udp.flush(&mut self.quic).ok();
     }
 
     fn close(&mut self) {
