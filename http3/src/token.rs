@@ -8,9 +8,9 @@ use boring::hash::hmac_sha256;
 use boring::memcmp;
 use boring::rand::rand_bytes;
 
-/// Time for which a token is valid. A client repeats it with its first packets until one of them
-/// is answered.
-const LIFETIME: Duration = Duration::from_secs(15);
+/// Time for which a token is valid. A client repeats it with its first packets, after pauses that
+/// double, until one of them is answered. It takes no second token.
+const LIFETIME: Duration = Duration::from_secs(60);
 
 /// Bytes of the time in a token.
 const TIME: usize = size_of::<u64>();

@@ -177,11 +177,11 @@ fn a_soak() {
     let (begun, step) = (Instant::now(), size.soak / 10);
     let mut memory = vec![];
     let (tally, _) = honest_during(&server, Attack::All, begun + size.soak, || {
-        if begun.elapsed() >= step * (memory.len() as u32 + 1) {
+        if memory.len() < 10 && begun.elapsed() >= step * (memory.len() as u32 + 1) {
             memory.push(server.resident());
         }
     });
-    let time = |part| format!("{:.0} s", (step * part).as_secs_f64());
+    let time = |part| format!("{} s", (step * part).as_secs_f64());
     let titles: Vec<String> = (1..=memory.len() as u32).map(time).collect();
     let cells: Vec<String> = memory.iter().map(|bytes| mb(*bytes)).collect();
     page::write(
