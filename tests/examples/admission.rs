@@ -59,7 +59,8 @@ fn silent_clients_make_room() {
 
 #[test]
 fn a_connection_beyond_the_limit_waits_for_a_place() {
-    let server = Server::slow(&["--max-connections", "1"]);
+    // Not behind the relay, which has one client.
+    let server = Server::start(&["--max-connections", "1", "--max-pacing-rate", "2"]);
     let url = server.url("/bytes/400000");
     let first = server.client(&["-o", "out", &url]).spawn().unwrap();
     server.wait_for_first_bytes();
