@@ -21,8 +21,7 @@ use boring::ssl::{SslContextBuilder, SslFiletype, SslMethod};
 use clap::{CommandFactory, Parser};
 use petra_http3::accept::{Acceptor, ID_LEN};
 use petra_http3::{
-    certs, expire, udp, warn, Controller, Http3, Limits, Logs, Responses, Transport,
-    HANDSHAKE_PATIENCE,
+    certs, expire, udp, warn, Controller, Handshake, Http3, Limits, Logs, Responses, Transport,
 };
 use quiche::{h3::WireErrorCode, ConnectionId, Header, RecvInfo};
 
@@ -201,8 +200,9 @@ impl Connections {
             // What is wrong with a packet is quiche's to handle: it drops
             // the packet, or closes the connection.
             let _ = connection.quic.recv(datagram, info);
-            connection.heard = Instant::now();
-            connection.due = Some(connection.heard);
+            let now = Instant::now();
+            connection.handshake.hear(now);
+            connection.due = Some(now);
             return None;
         }
         if self.leaving || !self.limits.admit(self.all.len(), self.handshakes) {
@@ -242,8 +242,7 @@ impl Connections {
         }
         let crowded = self.limits.crowded(self.handshakes);
         self.all.retain(|_, c| {
-            let silent = !c.quic.is_established() && c.heard + HANDSHAKE_PATIENCE <= now;
-            let refused = crowded && silent;
+            let refused = crowded && !c.quic.is_established() && c.handshake.is_overdue(now);
             if refused {
                 c.refuse(udp);
             }
@@ -275,8 +274,7 @@ impl Connections {
 struct Connection {
     quic: petra_http3::Connection,
     http3: Http3<Responses>,
-    /// Time of its last datagram.
-    heard: Instant,
+    handshake: Handshake,
     /// Time at which the connection is next to be advanced.
     due: Option<Instant>,
 }
@@ -287,7 +285,7 @@ impl Connection {
         Connection {
             quic,
             http3: Http3::new(Responses::new(root)),
-            heard: now,
+            handshake: Handshake::begin(now),
             due: Some(now),
         }
     }

@@ -1,11 +1,41 @@
 //! Limits of a server on connections.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
 /// Time for which a client may be silent in its handshake, while others wait for its place.
-pub const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(3);
+const MAX_SILENCE: Duration = Duration::from_secs(3);
+
+/// Time that a handshake may take, while others wait for its place.
+const MAX_HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Times of a handshake.
+pub struct Handshake {
+    begun: Instant,
+    /// Time of the client's last datagram.
+    heard: Instant,
+}
+
+impl Handshake {
+    /// A handshake that begins now.
+    pub fn begin(now: Instant) -> Handshake {
+        Handshake {
+            begun: now,
+            heard: now,
+        }
+    }
+
+    /// Takes note of a datagram.
+    pub fn hear(&mut self, now: Instant) {
+        self.heard = now;
+    }
+
+    /// Returns true if the handshake, unfinished, has to make room for others.
+    pub fn is_overdue(&self, now: Instant) -> bool {
+        self.heard + MAX_SILENCE <= now || self.begun + MAX_HANDSHAKE <= now
+    }
+}
 
 /// Options of a server that limit what clients can make it hold.
 #[derive(clap::Args)]
@@ -15,8 +45,9 @@ pub struct Limits {
           value_parser = clap::value_parser!(u32).range(1..))]
     max_connections: u32,
 
-    /// Maximum number of connections whose handshake is not finished; beyond it, those of clients
-    /// that are silent for 3 s are closed, and the first packets of others are dropped
+    /// Maximum number of connections whose handshake is not finished; beyond it, those that
+    /// take 10 s or whose client is silent for 3 s are closed, and the first packets of others are
+    /// dropped
     #[arg(long, value_name = "N", default_value_t = 1_000,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_handshakes: u32,
@@ -43,7 +74,7 @@ impl Limits {
         connections < self.max_connections as usize && !self.crowded(handshakes)
     }
 
-    /// Returns true if so many handshakes are unfinished that silent clients have to make room.
+    /// Returns true if so many handshakes are unfinished that overdue handshakes have to make room.
     pub fn crowded(&self, handshakes: usize) -> bool {
         handshakes >= self.max_handshakes as usize
     }
@@ -77,6 +108,20 @@ mod tests {
         assert!(!limits.admit(10, 0));
         assert!(!limits.admit(4, 4));
         assert!(limits.crowded(4) && !limits.crowded(3));
+    }
+
+    #[test]
+    fn a_handshake_is_overdue_after_silence_or_by_its_age() {
+        let begun = Instant::now();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        let mut handshake = Handshake::begin(begun);
+        assert!(!handshake.is_overdue(at(2)));
+        assert!(handshake.is_overdue(at(3)));
+        for second in 1..=9 {
+            handshake.hear(at(second));
+            assert!(!handshake.is_overdue(at(second)));
+        }
+        assert!(handshake.is_overdue(at(10)));
     }
 
     #[test]
