@@ -79,7 +79,7 @@ fn mb(bytes: u64) -> String {
 fn connections_at_once() {
     let (_alone, size) = (alone(), Size::get());
     let mut table = "| controller | connections | memory before | all open | per connection | \
-                     after a second download each |\n|---|---|---|---|---|---|\n"
+                     as many more, these closed |\n|---|---|---|---|---|---|\n"
         .to_string();
     for cc in ["petra", "cubic", "reno"] {
         let server = Server::start(&["--cc", cc, "--idle-timeout", "10m"]);
@@ -104,7 +104,9 @@ fn connections_at_once() {
             mb(again),
         );
         assert!(each < MAX_PER_CONNECTION, "{each} bytes per connection");
-        assert!(again < open + MAX_GROWTH + open / 2, "{open}, then {again}");
+        // A packet that closes a connection can be lost. The server then keeps the connection until
+        // its idle timeout.
+        assert!(again < 2 * open + MAX_GROWTH, "{open}, then {again}");
     }
     page::write("at once", &table);
 }
