@@ -4,6 +4,9 @@
 //! datagram goes to the connection of its destination connection ID, which then handles the
 //! requests and sends as much as it may. The congestion controller is selected in two lines:
 //! `petra::register()` in `main`, and the controller's name in the configuration.
+//!
+//! Neither strangers nor a lack of files or disk end the server: first packets pass `Limits`, and
+//! a connection without a log continues.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -16,9 +19,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use boring::ssl::{SslContextBuilder, SslFiletype, SslMethod};
 use clap::{CommandFactory, Parser};
-use petra_http3::accept::{self, ID_LEN};
-use petra_http3::{certs, expire, udp, Controller, Http3, Logs, Responses, Transport};
-use quiche::{h3::WireErrorCode, ConnectionId};
+use petra_http3::accept::{Acceptor, ID_LEN};
+use petra_http3::{
+    certs, expire, udp, warn, Controller, Handshake, Http3, Limits, Logs, Responses, Transport,
+};
+use quiche::{h3::WireErrorCode, ConnectionId, Header, RecvInfo};
 
 /// Batches of datagrams that are read before connections are served.
 const READS: usize = 8;
@@ -53,6 +58,9 @@ struct Args {
     grace: Duration,
 
     #[command(flatten)]
+    limits: Limits,
+
+    #[command(flatten)]
     controller: Controller,
 
     #[command(flatten)]
@@ -70,29 +78,23 @@ fn main() -> ExitCode {
     match Server::start(args, &cc).and_then(Server::run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("http3-server: {e:#}");
+            warn(format_args!("http3-server: {e:#}"));
             ExitCode::FAILURE
         }
     }
 }
 
 struct Server {
-    args: Args,
-    root: Option<Rc<Path>>,
-    config: quiche::Config,
-    logs: Logs,
     udp: udp::Udp,
     signals: udp::Signals,
-    connections: HashMap<ConnectionId<'static>, Connection>,
-    ids: accept::Ids,
-    /// Latest time to end, after a signal.
-    deadline: Option<Instant>,
+    connections: Connections,
+    grace: Duration,
 }
 
 impl Server {
     fn start(args: Args, cc: &str) -> Result<Server> {
-        let (cert, key) = match (&args.cert, &args.key) {
-            (Some(cert), Some(key)) => (cert.clone(), key.clone()),
+        let (cert, key) = match (args.cert, args.key) {
+            (Some(cert), Some(key)) => (cert, key),
             _ => {
                 let both = certs::for_address(&args.cert_dir, args.listen.ip())?;
                 (both.clone(), both)
@@ -116,97 +118,155 @@ impl Server {
         let signals = udp::Signals::catch()?;
         writeln!(io::stdout(), "listening on {}", udp.local())?;
         Ok(Server {
-            args,
-            root,
-            config,
-            logs,
             udp,
             signals,
-            connections: HashMap::new(),
-            ids: accept::Ids::default(),
-            deadline: None,
+            connections: Connections {
+                all: HashMap::new(),
+                handshakes: 0,
+                leaving: false,
+                acceptor: Acceptor::new()?,
+                limits: args.limits,
+                config,
+                root,
+                logs,
+                log_failed: false,
+            },
+            grace: args.grace,
         })
     }
 
-    fn run(mut self) -> Result<()> {
+    fn run(self) -> Result<()> {
+        let Server {
+            mut udp,
+            mut signals,
+            mut connections,
+            grace,
+        } = self;
+        // Latest time to end, after a signal.
+        let mut deadline = None;
         loop {
-            let due = self.connections.values().filter_map(|c| c.due);
-            udp::wait([&self.udp], &self.signals, due.chain(self.deadline).min())?;
-            if self.signals.arrived() && !self.shut_down() {
-                return Ok(());
+            let due = connections.all.values().filter_map(|c| c.due);
+            udp::wait([&udp], &signals, due.chain(deadline).min())?;
+            if signals.arrived() {
+                if deadline.replace(Instant::now() + grace).is_some() {
+                    // A second signal ends the server at once.
+                    return Ok(());
+                }
+                connections.leave();
             }
-            self.receive()?;
+            for _ in 0..READS {
+                if !udp.receive(|datagram, info| connections.receive(datagram, info))? {
+                    break;
+                }
+            }
             let now = Instant::now();
-            let overdue = self.deadline.is_some_and(|deadline| deadline <= now);
-            for connection in self.connections.values_mut() {
-                if overdue {
-                    connection.close();
-                }
-                if overdue || connection.due.is_some_and(|due| due <= now) {
-                    connection.advance(&mut self.udp, now);
-                }
+            let overdue = deadline.is_some_and(|deadline| deadline <= now);
+            if overdue {
+                connections.close(now);
             }
-            self.connections.retain(|_, c| !c.quic.is_closed());
-            if self.deadline.is_some() && (overdue || self.connections.is_empty()) {
+            connections.advance(&mut udp, now);
+            if deadline.is_some() && (overdue || connections.all.is_empty()) {
                 return Ok(());
             }
         }
     }
+}
 
-    /// Refuses new requests and finishes the present ones. Returns false at the second call: a
-    /// second signal ends the server at once.
-    fn shut_down(&mut self) -> bool {
-        let now = Instant::now();
-        for connection in self.connections.values_mut() {
+/// All connections, and what makes them.
+struct Connections {
+    all: HashMap<ConnectionId<'static>, Connection>,
+    /// Number of those whose handshake is not finished.
+    handshakes: usize,
+    /// True if there are to be no more.
+    leaving: bool,
+    acceptor: Acceptor,
+    limits: Limits,
+    config: quiche::Config,
+    root: Option<Rc<Path>>,
+    logs: Logs,
+    /// True once a connection continued without its log.
+    log_failed: bool,
+}
+
+impl Connections {
+    /// Passes a datagram to its connection. Returns one that answers it if it has none.
+    fn receive(&mut self, datagram: &mut [u8], info: RecvInfo) -> Option<Vec<u8>> {
+        let header = Header::from_slice(datagram, ID_LEN).ok()?;
+        let id = match self.all.contains_key(&header.dcid) {
+            true => header.dcid.clone(),
+            false => self.acceptor.id(&header.dcid),
+        };
+        if let Some(connection) = self.all.get_mut(&id) {
+            // What is wrong with a packet is quiche's to handle: it drops
+            // the packet, or closes the connection.
+            let _ = connection.quic.recv(datagram, info);
+            let now = Instant::now();
+            connection.handshake.hear(now);
+            connection.due = Some(now);
+            return None;
+        }
+        if self.leaving || !self.limits.admit(self.all.len(), self.handshakes) {
+            // No refusal: it would cost the handshake that the limit saves, and a client repeats
+            // its first packets. By then, there may be room.
+            return None;
+        }
+        let validate = self.limits.validate(self.handshakes);
+        let (len, config) = (datagram.len(), &mut self.config);
+        let mut quic = match self.acceptor.accept(&header, len, info, validate, config) {
+            Ok(quic) => quic,
+            Err(answer) => return answer,
+        };
+        if let Err(e) = self.logs.begin(&mut quic, "server") {
+            if !std::mem::replace(&mut self.log_failed, true) {
+                warn(format_args!(
+                    "http3-server: {e:#}; the connection continues, and others without a log"
+                ));
+            }
+        }
+        let _ = quic.recv(datagram, info);
+        // Noise has no packet that decrypts, and begins nothing.
+        if quic.stats().recv > 0 {
+            let root = self.root.clone();
+            self.all
+                .insert(id.into_owned(), Connection::new(quic, root));
+            self.handshakes += 1;
+        }
+        None
+    }
+
+    /// Advances the connections that are due, and forgets those that ended.
+    fn advance(&mut self, udp: &mut udp::Udp, now: Instant) {
+        let due = |c: &&mut Connection| c.due.is_some_and(|due| due <= now);
+        for connection in self.all.values_mut().filter(due) {
+            connection.advance(udp, now);
+        }
+        let crowded = self.limits.crowded(self.handshakes);
+        self.all.retain(|_, c| {
+            let refused = crowded && !c.quic.is_established() && c.handshake.is_overdue(now);
+            if refused {
+                c.refuse(udp);
+            }
+            !(refused || c.quic.is_closed())
+        });
+        let unfinished = self.all.values().filter(|c| !c.quic.is_established());
+        self.handshakes = unfinished.count();
+    }
+
+    /// Refuses new requests and finishes the present ones.
+    fn leave(&mut self) {
+        self.leaving = true;
+        for connection in self.all.values_mut() {
             connection.http3.application.leave();
+            connection.due = Some(Instant::now());
+        }
+    }
+
+    /// Ends all connections.
+    fn close(&mut self, now: Instant) {
+        for connection in self.all.values_mut() {
+            connection.close();
             connection.due = Some(now);
         }
-        self.deadline.replace(now + self.args.grace).is_none()
-    }
-
-    /// Passes the received datagrams to their connections.
-    fn receive(&mut self) -> Result<()> {
-        let Server {
-            root,
-            config,
-            logs,
-            udp,
-            connections,
-            ids,
-            deadline,
-            ..
-        } = self;
-        for _ in 0..READS {
-            let more = udp.receive(|datagram, info| {
-                let header = quiche::Header::from_slice(datagram, ID_LEN).ok()?;
-                let id = match connections.contains_key(&header.dcid) {
-                    true => header.dcid.clone(),
-                    false => ids.derive(&header.dcid),
-                };
-                if !connections.contains_key(&id) {
-                    if deadline.is_some() {
-                        return None;
-                    }
-                    if let Err(answer) = accept::admit(&header, datagram.len()) {
-                        return answer;
-                    }
-                    let quic =
-                        quiche::accept_with_buf_factory(&id, None, info.to, info.from, config);
-                    let connection = Connection::new(quic.ok()?, logs, root.clone());
-                    connections.insert(id.clone(), connection);
-                }
-                let connection = connections.get_mut(&id)?;
-                // What is wrong with a packet is quiche's to handle: it drops
-                // the packet, or closes the connection.
-                let _ = connection.quic.recv(datagram, info);
-                connection.due = Some(Instant::now());
-                None
-            })?;
-            if !more {
-                break;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -214,19 +274,19 @@ impl Server {
 struct Connection {
     quic: petra_http3::Connection,
     http3: Http3<Responses>,
+    handshake: Handshake,
     /// Time at which the connection is next to be advanced.
     due: Option<Instant>,
 }
 
 impl Connection {
-    fn new(mut quic: petra_http3::Connection, logs: &Logs, root: Option<Rc<Path>>) -> Connection {
-        if let Err(e) = logs.begin(&mut quic, "server") {
-            eprintln!("http3-server: {e:#}; the connection goes on");
-        }
+    fn new(quic: petra_http3::Connection, root: Option<Rc<Path>>) -> Connection {
+        let now = Instant::now();
         Connection {
             quic,
             http3: Http3::new(Responses::new(root)),
-            due: None,
+            handshake: Handshake::begin(now),
+            due: Some(now),
         }
     }
 
@@ -238,7 +298,7 @@ impl Connection {
             self.quic.close(true, code, b"").ok();
         }
         for e in self.http3.application.failures() {
-            eprintln!("http3-server: incomplete response: {e}");
+            warn(format_args!("http3-server: incomplete response: {e}"));
         }
         if self.http3.application.is_over() {
             self.close();
@@ -246,6 +306,13 @@ impl Connection {
         // A datagram that cannot be sent is a datagram lost; there may be more.
         let more = udp.flush(&mut self.quic).unwrap_or(Some(now));
         self.due = more.into_iter().chain(self.quic.timeout_instant()).min();
+    }
+
+    /// Tells the client, which may have a bad path, to wait no longer.
+    fn refuse(&mut self, udp: &mut udp::Udp) {
+        let code = quiche::WireErrorCode::ConnectionRefused as u64;
+        self.quic.close(false, code, b"too many handshakes").ok();
+        udp.flush(&mut self.quic).ok();
     }
 
     fn close(&mut self) {

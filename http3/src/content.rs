@@ -7,6 +7,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 use percent_encoding::percent_decode_str;
+use rustix::io::Errno;
 
 use crate::generated;
 
@@ -41,8 +42,10 @@ impl Content {
             };
         }
         let path = percent_decode_str(path).decode_utf8().map_err(|_| "400")?;
-        let status = |e: io::Error| match e.kind() {
-            io::ErrorKind::PermissionDenied => "403",
+        let status = |e: io::Error| match Errno::from_io_error(&e) {
+            Some(Errno::ACCESS) => "403",
+            // Too many files are open. One of them is closed when a response ends.
+            Some(Errno::MFILE | Errno::NFILE) => "503",
             _ => "404",
         };
         // Whatever dots and links a path goes through, it has to end below the root.

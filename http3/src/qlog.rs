@@ -15,6 +15,8 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context, Result};
 use petra_qlog::Live;
 
+use crate::warn;
+
 /// Bytes of a trace that are passed to the thread at once.
 const CHUNK: usize = 16 << 10;
 
@@ -114,9 +116,10 @@ impl Drop for Log {
     }
 }
 
-/// The thread's work. What cannot be written is reported once and disturbs
-/// nobody: a full disk ends the log, not the transfer.
+/// The thread's work. A full disk ends the log, not the transfer, and is reported with the first
+/// log that it ends.
 fn write(inbox: Receiver<(Arc<Path>, Message)>) {
+    let mut reported = false;
     let mut open: HashMap<Arc<Path>, Files> = HashMap::new();
     for (path, message) in inbox {
         let written = match message {
@@ -129,8 +132,13 @@ fn write(inbox: Receiver<(Arc<Path>, Message)>) {
         };
         if let Err(e) = written {
             open.remove(&path);
-            let path = path.display();
-            eprintln!("the qlog {path} ends here, incomplete: {e}; the connection goes on");
+            if !std::mem::replace(&mut reported, true) {
+                let path = path.display();
+                warn(format_args!(
+                    "the qlog {path} is incomplete: {e}; the connection continues, and others \
+                     whose qlogs cannot be written"
+                ));
+            }
         }
     }
 }

@@ -58,10 +58,30 @@ impl Server {
 
     /// The same, listening at `address`.
     pub(crate) fn start_at(address: &str, args: &[&str]) -> Server {
+        Server::spawn(address, args, Stdio::inherit())
+    }
+
+    /// The same, whose warnings go to `stderr`.
+    pub(crate) fn spawn(address: &str, args: &[&str], stderr: Stdio) -> Server {
+        let mut command = Command::new(example("http3-server"));
+        command.args(["--listen", address]).stderr(stderr);
+        Server::of(command, args)
+    }
+
+    /// A server that `prefix`, a command, runs.
+    #[allow(dead_code, reason = "for tests/load alone")]
+    pub(crate) fn under(prefix: &[&str], args: &[&str]) -> Server {
+        let mut command = Command::new(prefix[0]);
+        command.args(&prefix[1..]).arg(example("http3-server"));
+        command.args(["--listen", "127.0.0.1:0"]);
+        Server::of(command, args)
+    }
+
+    fn of(mut command: Command, args: &[&str]) -> Server {
         let folder = TempDir::new().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("root")).expect("a folder");
-        let mut child = Command::new(example("http3-server"))
-            .args(["--listen", address, "--root", "root"])
+        let mut child = command
+            .args(["--root", "root"])
             .args(args)
             .current_dir(folder.path())
             .stdout(Stdio::piped())
@@ -139,9 +159,19 @@ impl Server {
 
     /// The most memory, in bytes, that the server ever had resident.
     pub(crate) fn memory(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    /// The memory, in bytes, that the server has resident.
+    #[allow(dead_code, reason = "for tests/load alone")]
+    pub(crate) fn resident(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    fn status(&self, field: &str) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).expect("the server runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(field));
         let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
         1024 * kib.and_then(|kib| kib.parse::<u64>().ok()).expect("a size")
     }

@@ -1,6 +1,7 @@
 //! The example pair, end to end on 127.0.0.1.
 
 mod addresses;
+mod admission;
 mod bad_input;
 mod download;
 mod endings;
@@ -10,3 +11,4 @@ mod http;
 mod logs;
 mod raw;
 mod relay;
+mod stranger;

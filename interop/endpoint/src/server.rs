@@ -1,14 +1,13 @@
 //! The server: from datagrams to connections, from requests to files.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use petra_http3::accept::{admit, Ids, ID_LEN};
+use petra_http3::accept::{Acceptor, ID_LEN};
 use petra_http3::udp::{self, Udp};
 use petra_http3::{expire, Connection, Http3, Logs, Responses};
 use quiche::{ConnectionId, Header, RecvInfo};
@@ -44,8 +43,7 @@ pub(crate) fn run(case: &Case, settings: &Settings) -> Result<()> {
         connections: HashMap::new(),
         routes: HashMap::new(),
         accepted: 0,
-        ids: Ids::default(),
-        keys: RandomState::new(),
+        acceptor: Acceptor::new()?,
     };
     eprintln!(
         "petra-endpoint: listening on port {PORT} with {}",
@@ -69,9 +67,7 @@ struct Server<'a> {
     routes: HashMap<ConnectionId<'static>, u64>,
     /// Connections so far, whose numbers are their names here.
     accepted: u64,
-    ids: Ids,
-    /// Keys that sign tokens.
-    keys: RandomState,
+    acceptor: Acceptor,
 }
 
 struct Served {
@@ -92,14 +88,10 @@ impl Server<'_> {
         let header = Header::from_slice(datagram, ID_LEN).ok()?;
         let number = match self.routes.get(&header.dcid) {
             Some(number) => *number,
-            None => {
-                let begun =
-                    admit(&header, datagram.len()).and_then(|()| self.begin(&header, info, config));
-                match begun {
-                    Ok(number) => number,
-                    Err(answer) => return answer,
-                }
-            }
+            None => match self.begin(&header, datagram.len(), info, config) {
+                Ok(number) => number,
+                Err(answer) => return answer,
+            },
         };
         let served = self.connections.get_mut(&number)?;
         // What is wrong with a packet is quiche's to handle: it drops the packet,
@@ -114,25 +106,12 @@ impl Server<'_> {
     fn begin(
         &mut self,
         header: &Header,
+        len: usize,
         info: RecvInfo,
         config: &mut quiche::Config,
     ) -> Result<u64, Option<Vec<u8>>> {
-        let token = header.token.as_deref().unwrap_or_default();
-        let mut original = None;
-        if self.case.retry {
-            original = self.original(token, info.from);
-            if original.is_none() {
-                return Err(self.retry(header, info.from));
-            }
-        }
-        // After a Retry, the ID that the client uses is one of ours already.
-        let id = match &original {
-            Some(_) => header.dcid.clone().into_owned(),
-            None => self.ids.derive(&header.dcid),
-        };
-        let original = original.as_ref();
-        let mut quic = quiche::accept_with_buf_factory(&id, original, info.to, info.from, config)
-            .map_err(|_| None)?;
+        let validate = self.case.retry;
+        let mut quic = self.acceptor.accept(header, len, info, validate, config)?;
         if let Err(e) = self.logs.begin(&mut quic, "server") {
             eprintln!("petra-endpoint: {e:#}; the connection goes on");
         }
@@ -140,6 +119,7 @@ impl Server<'_> {
         self.accepted += 1;
         // The client's first packets have the ID of its choice.
         self.routes.insert(header.dcid.clone().into_owned(), number);
+        let id = self.acceptor.id(&header.dcid);
         self.routes.insert(id, number);
         let service: Box<dyn Service> = match self.case.http {
             Http::Hq => Box::new(hq::Responses::new(self.root.clone())),
@@ -152,17 +132,6 @@ impl Server<'_> {
         };
         self.connections.insert(number, served);
         Ok(number)
-    }
-
-    /// A Retry packet that answers a first packet.
-    fn retry(&self, header: &Header, from: SocketAddr) -> Option<Vec<u8>> {
-        let mut answer = vec![0; 1200];
-        let token = self.token(&header.dcid, from);
-        let (scid, dcid, version) = (&header.scid, &header.dcid, header.version);
-        let new = self.ids.derive(dcid);
-        let length = quiche::retry(scid, dcid, &new, &token, version, &mut answer).ok()?;
-        answer.truncate(length);
-        Some(answer)
     }
 
     /// Advances the connections that are due, and forgets those that ended.
@@ -194,19 +163,5 @@ impl Server<'_> {
         }
         connections.retain(|_, served| !served.quic.is_closed());
         routes.retain(|_, number| connections.contains_key(number));
-    }
-
-    /// A token for a Retry packet: the client's first choice of our ID, signed
-    /// together with its address.
-    fn token(&self, chosen: &[u8], from: SocketAddr) -> Vec<u8> {
-        let signature = self.keys.hash_one((chosen, from)).to_be_bytes();
-        [&signature[..], chosen].concat()
-    }
-
-    /// Returns the original connection ID of a valid token.
-    fn original(&self, token: &[u8], from: SocketAddr) -> Option<ConnectionId<'static>> {
-        let (_, chosen) = token.split_at_checked(size_of::<u64>())?;
-        let ours = self.token(chosen, from) == token;
-        ours.then(|| ConnectionId::from_vec(chosen.to_vec()))
     }
 }

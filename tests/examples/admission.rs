@@ -1,0 +1,135 @@
+//! First packets that a server refuses or answers by a Retry packet, and what it lacks.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use quiche::{Header, Type};
+
+use super::harness::{assert_fails, output, Server};
+use super::stranger::Socket;
+
+/// An address with a port of the kernel's choice.
+const ANY: &str = "127.0.0.1:0";
+
+/// Time within which an answer over loopback arrives.
+const SOON: Duration = Duration::from_millis(300);
+
+/// The types of the packets with which the server answers a first flight.
+fn answers(socket: &Socket) -> Vec<Type> {
+    for datagram in socket.first_flight() {
+        socket.0.send(&datagram).unwrap();
+    }
+    let header = |mut datagram: Vec<u8>| Header::from_slice(&mut datagram, 16).unwrap().ty;
+    socket.received(SOON).into_iter().map(header).collect()
+}
+
+#[test]
+fn addresses_are_validated_always_or_never() {
+    let server = Server::start(&["--retry", "always"]);
+    let socket = Socket::to(server.address);
+    let types = answers(&socket);
+    assert!(!types.is_empty());
+    assert!(types.iter().all(|ty| *ty == Type::Retry), "{types:?}");
+    assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+    let server = Server::start(&["--retry", "never", "--max-handshakes", "1"]);
+    let types = answers(&Socket::to(server.address));
+    assert_eq!(types.first(), Some(&Type::Initial));
+}
+
+#[test]
+fn addresses_are_validated_under_load() {
+    let server = Server::start(&["--max-handshakes", "4"]);
+    let strangers = [(); 3].map(|()| Socket::to(server.address));
+    let first = strangers.each_ref().map(|socket| answers(socket)[0]);
+    assert_eq!(first, [Type::Initial, Type::Initial, Type::Retry]);
+    assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+}
+
+#[test]
+fn silent_clients_make_room() {
+    let server = Server::start(&["--max-handshakes", "2", "--retry", "never"]);
+    let strangers = [(); 3].map(|()| Socket::to(server.address));
+    let answered = strangers
+        .each_ref()
+        .map(|socket| !answers(socket).is_empty());
+    assert_eq!(answered, [true, true, false]);
+    // The client repeats its first packets until the strangers are forgotten.
+    assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+}
+
+#[test]
+fn a_connection_beyond_the_limit_waits_for_a_place() {
+    // Not behind the relay, which has one client.
+    let server = Server::start(&["--max-connections", "1", "--max-pacing-rate", "2"]);
+    let url = server.url("/bytes/400000");
+    let first = server.client(&["-o", "out", &url]).spawn().unwrap();
+    server.wait_for_first_bytes();
+    let url = server.url("/bytes/1");
+    let hasty = server.client(&["--connect-timeout", "300ms", &url]);
+    assert_fails(
+        &{ hasty }.output().unwrap(),
+        1,
+        "no response within the timeout",
+    );
+    let second = server.client(&[&url]).spawn().unwrap();
+    for client in [first, second] {
+        let output = output(client);
+        assert!(output.status.success(), "{output:?}");
+    }
+}
+
+#[test]
+fn noise_takes_no_place() {
+    let server = Server::start(&["--max-connections", "1"]);
+    let socket = Socket::to(server.address);
+    for mut datagram in socket.first_flight() {
+        datagram[100] ^= 1;
+        socket.0.send(&datagram).unwrap();
+    }
+    let none: Vec<Vec<u8>> = vec![];
+    assert_eq!(socket.received(SOON), none);
+    assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+}
+
+#[test]
+fn logs_that_cannot_be_made_are_reported_once() {
+    let mut server = Server::spawn(ANY, &["--qlog", "qlog"], Stdio::piped());
+    std::fs::remove_dir(server.path("qlog")).unwrap();
+    for _ in 0..3 {
+        assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+    }
+    server.signal("TERM");
+    assert!(server.child.wait().unwrap().success());
+    let said = std::io::read_to_string(server.child.stderr.take().unwrap()).unwrap();
+    assert_eq!(said.matches("cannot make the qlog").count(), 1, "{said}");
+}
+
+/// All output goes to a full disk, and that of the qlogs to a folder that is gone.
+#[test]
+fn a_warning_that_cannot_be_written_does_not_end_the_server() {
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    let server = Server::spawn(ANY, &["--qlog", "qlog"], full.unwrap().into());
+    std::fs::remove_dir(server.path("qlog")).unwrap();
+    assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+}
+
+/// The table of files is full: four are open for each connection with a file and a qlog.
+#[test]
+fn a_lack_of_file_descriptors_does_not_end_the_server() {
+    let mut server = Server::start(&["--qlog", "qlog"]);
+    server.put("file", "twelve bytes");
+    let limit = |files: &str| {
+        let pid = server.child.id().to_string();
+        let prlimit = Command::new("prlimit")
+            .args(["--pid", &pid, &format!("--nofile={files}:")])
+            .status();
+        assert!(prlimit.expect("prlimit runs").success());
+    };
+    limit("3");
+    assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+    let refused = server.client(&[&server.url("/file")]).output().unwrap();
+    assert_fails(&refused, 1, "got 503");
+    limit("64");
+    assert_eq!(server.download("/file", &[])["bytes"], 12);
+    assert!(server.child.try_wait().unwrap().is_none());
+}
