@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
@@ -82,11 +82,11 @@ async fn get(
     request.finish().await?;
     let response = request.recv_response().await?;
     ensure!(response.status() == 200, "status {}", response.status());
-    let mut file = File::create(&file).context(file)?;
+    let mut file = BufWriter::with_capacity(1 << 16, File::create(&file).context(file)?);
     while let Some(chunk) = request.recv_data().await? {
         file.write_all(chunk.chunk())?;
     }
-    Ok(())
+    Ok(file.flush()?)
 }
 
 async fn serve(folder: &str, cert: &str, key: &str) -> Result<()> {
