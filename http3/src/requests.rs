@@ -15,6 +15,8 @@ pub struct Requests {
     waiting: VecDeque<Download>,
     running: HashMap<u64, Download>,
     ended: Vec<Download>,
+    /// The time of the first request.
+    first: Option<Instant>,
     progress: Progress,
     buffer: Vec<u8>,
 }
@@ -36,6 +38,7 @@ impl Requests {
             waiting: downloads,
             running: HashMap::new(),
             ended: vec![],
+            first: None,
             progress: Progress::default(),
             buffer: vec![0; 256 * 1024],
         }
@@ -48,8 +51,7 @@ impl Requests {
 
     /// The time of the first request, if it has been sent.
     pub fn first(&self) -> Option<Instant> {
-        let begun = self.running.values().chain(&self.ended);
-        begun.filter_map(Download::begun).min()
+        self.first
     }
 
     /// Returns the progress since the last call.
@@ -97,7 +99,10 @@ impl Requests {
                 break;
             };
             match h3.send_request(quic, &download.request(Instant::now()), true) {
-                Ok(stream) => _ = self.running.insert(stream, download),
+                Ok(stream) => {
+                    self.first = self.first.or(download.begun());
+                    self.running.insert(stream, download);
+                }
                 // Until the server, or the congestion window, admits more.
                 Err(h3::Error::StreamBlocked)
                 | Err(h3::Error::TransportError(quiche::Error::StreamLimit)) => {

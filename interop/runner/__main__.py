@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import bench
 import contract
 import matrix
 import pacing
@@ -57,8 +58,10 @@ def arguments():
     fourth.add_argument("--cc", action="append", help="repeatable; petra, westwood and the stack's own if not given")
     fourth.add_argument("--seeds", type=int, default=3, help="runs of each")
     fourth.add_argument("--seconds", type=float, default=20, help="duration of a download")
+    fifth = commands.add_parser("bench", parents=[both], help="speed, CPU time and memory on this machine")
+    fifth.add_argument("--turns", type=int, default=3, help="runs of each, of which the best counts")
     options = parser.parse_args()
-    if options.command != "stacks":
+    if "cc" in options and options.command != "stacks":
         options.cc = options.cc or ["petra"]
     return options
 
@@ -114,7 +117,7 @@ def main():
     out.mkdir(parents=True)
     peers = Peers(options.target.resolve(), options.profile)
     run = {"contract": run_contract, "matrix": run_matrix, "pacing": pacing.pacing,
-           "stacks": stacks.stacks}[options.command]
+           "stacks": stacks.stacks, "bench": bench.bench}[options.command]
     good, lines = run(options, peers, out)
     text = "\n".join(lines)
     (out / f"{options.command}.md").write_text(text + "\n")

@@ -22,7 +22,7 @@ class Peers:
         self.envoy = self.installed / "python/bin/envoy"
         self.aioquic = self.installed / "aioquic/examples"
         self.quic_go = self.installed / "quic-go"
-        self.quinn = self.installed / "quinn/debug/quinn-peer"
+        self.quinn = self.installed / "quinn/release/quinn-peer"
         self.tokio_quiche = Path(target) / "tokio-quiche" / profile / "petra-on-tokio-quiche"
         self.stacks = Path(target) / "stacks" / profile / "stacks-endpoint"
 
@@ -89,6 +89,30 @@ class Peers:
         missing = lambda name, command: (
             not shutil.which(command[0]) or name == "envoy" and not shutil.which(self.envoy))
         return {n: None if missing(n, c) else c for n, c in commands.items()}
+
+    def measuring_client(self):
+        """Our client that keeps no bodies."""
+        return [self.examples / "http3-client", "--insecure"]
+
+    def measured(self):
+        """Pairs whose speed is compared: server, and client of a URL by a number of downloads. They
+        serve /bytes/<n>, and write neither bodies nor logs."""
+        cert, key = "/certs/cert.pem", "/certs/priv.key"
+        listen = ["--listen", "0.0.0.0:443", "--cert", cert, "--key", key]
+        client = lambda url, count: [*self.measuring_client(), "--parallel", 100, "--repeat", count, url]
+        pairs = {f"quiche, `{cc}`": ([self.examples / "http3-server", *listen, "--cc", cc], client)
+                 for cc in ("petra", "cubic")}
+        pairs["tokio-quiche"] = ([self.tokio_quiche, *listen, "--cc", "cubic"], client)
+        pairs["quinn"] = (
+            [self.quinn, "server", "/www/bytes", cert, key],
+            lambda url, count: [self.quinn, "client", url, "/certs/ca.pem", "/dev/null", count])
+        pairs["ngtcp2"] = (
+            ["gtlsserver", "--quiet", "-d", "/www", "*", "443", key, cert],
+            lambda url, count: ["gtlsclient", "--quiet", "--exit-on-all-streams-close",
+                                "-n", count, "127.0.0.1", "443", url])
+        pairs["quic-go"] = ([self.quic_go / "server"],
+                            lambda url, count: [self.quic_go / "client", *[url] * count])
+        return {name: pair for name, pair in pairs.items() if shutil.which(pair[0][0])}
 
 
 # What the peers take from the environment.

@@ -9,6 +9,9 @@ use anyhow::{Context, Result};
 use petra_http3::Connection;
 use petra_qlog::Live;
 
+/// Bytes that are written at once. quiche writes a few bytes at a time.
+const CHUNK: usize = 64 << 10;
+
 /// The qlog of one end of a connection, with the copy for qvis beside it. quiche writes
 /// it and ignores errors, so they are kept here.
 pub(super) struct Qlog {
@@ -37,12 +40,12 @@ impl Qlog {
         };
         let failure = Arc::default();
         let writer = Writer {
-            file: BufWriter::new(create(&path)?),
+            file: create(&path)?,
             copy: Some(Live::new(create(&petra_qlog::beside(&path))?)),
             failure: Arc::clone(&failure),
         };
         conn.set_qlog_with_level(
-            Box::new(writer),
+            Box::new(BufWriter::with_capacity(CHUNK, writer)),
             name,
             format!("congestion controller {cc}; a {side} in petra-lab's simulator"),
             quiche::QlogLevel::Extra,
@@ -69,7 +72,7 @@ impl Qlog {
 }
 
 struct Writer {
-    file: BufWriter<File>,
+    file: File,
     copy: Option<Live<File>>,
     failure: Arc<Mutex<Option<io::Error>>>,
 }
@@ -97,16 +100,14 @@ impl Write for Writer {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let result = self.file.flush();
-        self.note(result)
+        Ok(())
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        // `note` keeps the error for `Qlog::finish`.
-        let _ = self.flush();
         if let Some(copy) = self.copy.take() {
+            // `note` keeps the error for `Qlog::finish`.
             let _ = self.note(copy.finish().map_err(io::Error::other));
         }
     }

@@ -1,23 +1,37 @@
-//! `quinn-peer client URL CA FILE` and `quinn-peer server FOLDER CERT KEY`.
+//! `quinn-peer client URL CA FILE [COUNT]` and `quinn-peer server FOLDER CERT KEY`.
+//!
+//! The client downloads the URL COUNT times over one connection, 100 at a time, each into FILE.
 
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{bail, ensure, Context, Result};
 use bytes::{Buf, Bytes};
+use h3::client::SendRequest;
+use h3_quinn::OpenStreams;
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::task::JoinSet;
+
+/// Downloads at a time.
+const PARALLEL: usize = 100;
+
+/// The files of a folder, by name.
+type Files = HashMap<String, Bytes>;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        ["client", url, ca, file] => download(&url.parse()?, ca, file).await,
+        ["client", url, ca, file] => download(url.parse()?, ca, file, 1).await,
+        ["client", url, ca, file, count] => download(url.parse()?, ca, file, count.parse()?).await,
         ["server", folder, cert, key] => serve(folder, cert, key).await,
-        _ => bail!("expected client URL CA FILE, or server FOLDER CERT KEY"),
+        _ => bail!("expected client URL CA FILE [COUNT], or server FOLDER CERT KEY"),
     }
 }
 
@@ -26,7 +40,7 @@ fn certificates(path: &str) -> Result<Vec<CertificateDer<'static>>> {
     Ok(read.collect::<Result<_, _>>()?)
 }
 
-async fn download(url: &http::Uri, ca: &str, file: &str) -> Result<()> {
+async fn download(url: http::Uri, ca: &str, file: &str, count: usize) -> Result<()> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add_parsable_certificates(certificates(ca)?);
     let mut tls = rustls::ClientConfig::builder()
@@ -39,23 +53,40 @@ async fn download(url: &http::Uri, ca: &str, file: &str) -> Result<()> {
     let tls = Arc::new(QuicClientConfig::try_from(tls)?);
     endpoint.set_default_client_config(quinn::ClientConfig::new(tls));
     let quic = endpoint.connect(peer, host)?.await?;
-    let (mut driver, mut requests) = h3::client::new(h3_quinn::Connection::new(quic)).await?;
+    let (mut driver, requests) = h3::client::new(h3_quinn::Connection::new(quic)).await?;
     let driving = tokio::spawn(async move { driver.wait_idle().await });
+    let mut downloads = JoinSet::new();
+    for _ in 0..count {
+        if downloads.len() == PARALLEL {
+            downloads.join_next().await.context("no download")???;
+        }
+        downloads.spawn(get(requests.clone(), url.clone(), file.to_owned()));
+    }
+    while let Some(ended) = downloads.join_next().await {
+        ended??;
+    }
+    drop(requests);
+    driving.await?;
+    endpoint.wait_idle().await;
+    Ok(())
+}
+
+async fn get(
+    mut requests: SendRequest<OpenStreams, Bytes>,
+    url: http::Uri,
+    file: String,
+) -> Result<()> {
     let mut request = requests
         .send_request(http::Request::get(url).body(())?)
         .await?;
     request.finish().await?;
     let response = request.recv_response().await?;
     ensure!(response.status() == 200, "status {}", response.status());
-    let mut body = vec![];
+    let mut file = BufWriter::with_capacity(1 << 16, File::create(&file).context(file)?);
     while let Some(chunk) = request.recv_data().await? {
-        body.extend_from_slice(chunk.chunk());
+        file.write_all(chunk.chunk())?;
     }
-    tokio::fs::write(file, body).await?;
-    drop(requests);
-    driving.await?;
-    endpoint.wait_idle().await;
-    Ok(())
+    Ok(file.flush()?)
 }
 
 async fn serve(folder: &str, cert: &str, key: &str) -> Result<()> {
@@ -67,10 +98,11 @@ async fn serve(folder: &str, cert: &str, key: &str) -> Result<()> {
     let tls = Arc::new(QuicServerConfig::try_from(tls)?);
     let config = quinn::ServerConfig::with_crypto(tls);
     let endpoint = quinn::Endpoint::server(config, (Ipv4Addr::UNSPECIFIED, 443).into())?;
+    let files = Arc::new(files(folder)?);
     while let Some(connecting) = endpoint.accept().await {
-        let folder = PathBuf::from(folder);
+        let files = files.clone();
         tokio::spawn(async move {
-            if let Err(e) = connection(connecting, &folder).await {
+            if let Err(e) = connection(connecting, &files).await {
                 eprintln!("{e:#}");
             }
         });
@@ -78,18 +110,31 @@ async fn serve(folder: &str, cert: &str, key: &str) -> Result<()> {
     Ok(())
 }
 
-async fn connection(connecting: quinn::Incoming, folder: &Path) -> Result<()> {
+fn files(folder: &str) -> Result<Files> {
+    let entries = std::fs::read_dir(folder).context(folder.to_owned())?;
+    let read = |entry: std::io::Result<std::fs::DirEntry>| {
+        let path = entry?.path();
+        let name = path.file_name().context("no name")?.to_string_lossy();
+        Ok((name.into_owned(), std::fs::read(&path)?.into()))
+    };
+    entries.map(read).collect()
+}
+
+async fn connection(connecting: quinn::Incoming, files: &Files) -> Result<()> {
     let quic = h3_quinn::Connection::new(connecting.await?);
     let mut connection = h3::server::Connection::<_, Bytes>::new(quic).await?;
     while let Some(resolver) = connection.accept().await? {
         let (request, mut stream) = resolver.resolve_request().await?;
-        let name = request.uri().path().trim_start_matches('/').to_owned();
-        let body = tokio::fs::read(folder.join(name)).await;
-        let status = if body.is_ok() { 200 } else { 404 };
-        let response = http::Response::builder().status(status).body(())?;
-        stream.send_response(response).await?;
-        stream.send_data(body.unwrap_or_default().into()).await?;
-        stream.finish().await?;
+        let name = request.uri().path().rsplit('/').next();
+        let body = name.and_then(|name| files.get(name)).cloned();
+        tokio::spawn(async move {
+            let status = if body.is_some() { 200 } else { 404 };
+            let response = http::Response::builder().status(status).body(())?;
+            stream.send_response(response).await?;
+            stream.send_data(body.unwrap_or_default()).await?;
+            stream.finish().await?;
+            anyhow::Ok(())
+        });
     }
     Ok(())
 }
