@@ -31,11 +31,13 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size() as isize, Ordering::Relaxed);
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         ALLOCATED.fetch_sub(layout.size() as isize, Ordering::Relaxed);
+        // SAFETY: as above.
         unsafe { System.dealloc(memory, layout) }
     }
 }
