@@ -203,6 +203,9 @@ impl Petra {
         self.aggregation.end_round();
         let queued = self.queue_persists();
         self.increase.end_round(queued, ack.app_limited);
+        if ack.app_limited {
+            self.competition.abandon_test();
+        }
         if let Some(bytes) = self
             .competition
             .end_round(ack.now, queued, self.window.datagram())

@@ -20,7 +20,8 @@
 //! test finds it again, after twice as many.
 //!
 //! A round trip without a queue does not end the test: competing flows that reduce their
-//! windows empty a short queue for one round trip, and so does jitter.
+//! windows empty a short queue for one round trip, and so does jitter. One in which the
+//! application held back does, without a conclusion.
 
 use std::ops::RangeInclusive;
 
@@ -93,6 +94,14 @@ impl Competition {
             rounds: 0,
             restore,
         };
+    }
+
+    /// Ends a test without a conclusion: the application held back, so that the delivery rate
+    /// does not show the effect of the reduction.
+    pub(super) fn abandon_test(&mut self) {
+        if self.is_testing() {
+            self.state = State::Unknown;
+        }
     }
 
     /// Forgets what was concluded, but not the round trip in progress.
@@ -191,6 +200,16 @@ mod tests {
         // The window is restored once.
         assert_eq!(rounds(&mut competition, 400, &[80]), None);
         assert!(competition.is_detected());
+    }
+
+    #[test]
+    fn an_abandoned_test_restores_nothing_and_finds_no_competition() {
+        let mut competition = drained_at_100();
+        rounds(&mut competition, 100, &[100, 50]);
+        competition.abandon_test();
+        assert!(!competition.is_testing());
+        assert_eq!(rounds(&mut competition, 300, &[50]), None);
+        assert!(!competition.is_detected());
     }
 
     /// Reduces under a queue so that a test finds competition. Returns the round trips until
