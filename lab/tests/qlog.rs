@@ -440,7 +440,7 @@ fn what_cannot_be_done_is_said_and_leaves_nothing() {
         (&["check", "broken.sqlog"], "record 50"),
         (&["stats", "broken.sqlog"], "record 50"),
         (&["plot", "broken.sqlog", "-o", "x.svg"], "record 50"),
-        (&["plot", "a.sqlog", "-o", "x.gif"], ".html, .svg or .png"),
+        (&["plot", "a.sqlog", "-o", "x.gif"], ".html, .svg, .png"),
         (
             &["qvis", "a.sqlog", "./a.sqlog", "-o", "."],
             "another trace",
