@@ -157,9 +157,14 @@ impl Files {
             let file = File::create_new(path);
             file.with_context(|| format!("cannot make the qlog {}", path.display()))
         };
+        let raw = create(path)?;
+        let copy = create(&petra_qlog::beside(path)).inspect_err(|_| {
+            // An empty trace would look like a connection without packets.
+            let _ = fs::remove_file(path);
+        })?;
         Ok(Files {
-            raw: create(path)?,
-            copy: Live::new(create(&petra_qlog::beside(path))?),
+            raw,
+            copy: Live::new(copy),
         })
     }
 
