@@ -165,6 +165,7 @@ fn pictures_of_one_trace_and_of_several_are_made() {
             b"<!DOCTYPE html>",
         ),
         (&["b.qvis.sqlog"], "b.png", b"\x89PNG"),
+        (&["a.sqlog", "b.sqlog"], "both.pdf", b"%PDF-"),
     ] {
         says(&[&["plot"], traces, &["-o", out]].concat(), folder);
         assert!(fs::read(folder.join(out)).unwrap().starts_with(starts));
@@ -212,6 +213,9 @@ fn a_picture_has_the_controllers_the_labels_and_the_time_that_were_asked_for() {
     assert!(named.contains(">new</text>") && named.contains(">old</text>"));
     let narrow = drawn(&["a.sqlog", "--width", "400"]);
     assert!(narrow.contains("width=\"424\""));
+    fs::write(folder.join("own.ttf"), dejavu::sans_mono::regular()).unwrap();
+    let typed = drawn(&["a.sqlog", "--font", "own.ttf"]);
+    assert!(typed.contains("font-family=\"'DejaVu Sans Mono', sans-serif\""));
     // Ticks of 0.1 s, and none before or after.
     let part = drawn(&["a.sqlog", "--from", "500ms", "--to", "1s"]);
     for (text, there) in [("0.5", true), ("0.9", true), ("0.4", false), ("1.5", false)] {
@@ -229,6 +233,11 @@ fn a_picture_has_the_controllers_the_labels_and_the_time_that_were_asked_for() {
         (
             &["--width", "10"],
             "expected a whole number from 240 to 4000",
+        ),
+        (&["--font", "none.ttf"], "cannot read it (No such file"),
+        (
+            &["--font", "a.sqlog"],
+            "not a font; expected a TrueType or OpenType font",
         ),
         (&["--from", "1min"], "--from: too late (got 60 s)"),
         (&["--from", "-1s"], "`-1s` is negative"),
@@ -440,7 +449,10 @@ fn what_cannot_be_done_is_said_and_leaves_nothing() {
         (&["check", "broken.sqlog"], "record 50"),
         (&["stats", "broken.sqlog"], "record 50"),
         (&["plot", "broken.sqlog", "-o", "x.svg"], "record 50"),
-        (&["plot", "a.sqlog", "-o", "x.gif"], ".html, .svg, .png"),
+        (
+            &["plot", "a.sqlog", "-o", "x.gif"],
+            ".html, .svg, .pdf, .png",
+        ),
         (
             &["qvis", "a.sqlog", "./a.sqlog", "-o", "."],
             "another trace",

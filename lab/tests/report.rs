@@ -349,7 +349,7 @@ fn every_plot_is_in_the_page_and_beside_it_with_its_command() {
         .iter()
         .filter(|it| it.extension().unwrap() == "svg")
         .collect();
-    assert_eq!(files.len(), 2 * pictures.len());
+    assert_eq!(files.len(), 3 * pictures.len());
     assert_eq!(page.matches("<svg").count(), pictures.len());
     let command =
         "petra-lab run plans/table-4.2.toml --seeds 3 -o results && petra-lab report results";
@@ -368,6 +368,8 @@ fn every_plot_is_in_the_page_and_beside_it_with_its_command() {
             page.contains(&format!("href=\"all.plots/{name}.svg\"")),
             "{name}"
         );
+        let pdf = fs::read(svg.with_extension("pdf")).unwrap();
+        assert!(pdf.starts_with(b"%PDF-") && pdf.ends_with(b"%%EOF"));
         let file = fs::File::open(svg.with_extension("png")).unwrap();
         let image = png::Decoder::new(std::io::BufReader::new(file))
             .read_info()

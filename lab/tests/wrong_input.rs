@@ -372,7 +372,7 @@ const WRONG: [(&str, &str, &str); 87] = [
     (
         "qlog plot text -o x.gif",
         "x.gif: unknown format (got gif)",
-        "expected one of .html, .svg, .png",
+        "expected one of .html, .svg, .pdf, .png",
     ),
     (
         "qlog compare text text --min-bytes big",

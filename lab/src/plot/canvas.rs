@@ -6,10 +6,6 @@ use ab_glyph::{Font, FontRef};
 
 use super::palette::{hex, Dash, Rgb, Shape, SOLID};
 
-/// The name of the font that measures; a browser takes its own of this kind,
-/// which is not wider.
-const FONT: &str = "sans-serif";
-
 /// Size of all text, in points.
 const SIZE: f64 = 11.7;
 
@@ -30,7 +26,7 @@ pub(super) enum At {
     Right,
 }
 
-/// Width of a text in points.
+/// Width of a text in points, in DejaVu Sans. Few other fonts are wider.
 pub(super) fn width(text: &str) -> f64 {
     static MEASURE: LazyLock<FontRef> = LazyLock::new(|| {
         FontRef::try_from_slice(dejavu::sans::regular()).expect("DejaVu Sans is a font")
@@ -156,13 +152,14 @@ impl Canvas {
         self.elements.push('\n');
     }
 
-    /// The SVG around the elements: attributes of its root, and what comes first in it.
-    pub(super) fn finish(self, attributes: &str, first: &str) -> String {
+    /// The SVG around the elements: its fonts, attributes of its root, and what comes first in it.
+    pub(super) fn finish(self, family: &str, attributes: &str, first: &str) -> String {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" {attributes} role=\"img\" \
-             font-family=\"{FONT}\" font-size=\"{SIZE}\" \
+             font-family=\"{family}\" font-size=\"{SIZE}\" \
              stroke-linejoin=\"round\">\n{first}{}</svg>\n",
-            self.elements
+            self.elements,
+            family = escaped(family)
         )
     }
 }

@@ -4,6 +4,7 @@ use anyhow::{bail, Result};
 
 use super::canvas::{escaped, Canvas};
 use super::palette::{dark_css, hex, PAPER};
+use super::style::Style;
 use super::{curves, panels, rows, Chart, Figure};
 
 /// Of most figures, in points: fills a phone, and two are side by side
@@ -19,42 +20,45 @@ const MARGIN: f64 = 12.0;
 /// The figure as an element of a page: with no size of its own and no colour
 /// behind it.
 pub(crate) fn svg(figure: &Figure) -> String {
-    let (canvas, width, height) = drawn(figure, None);
+    let style = Style::default();
+    let (canvas, width, height) = drawn(figure, &style);
     let label = escaped(&format!("{}. {}", figure.title, figure.caption));
     let attributes = format!("viewBox=\"0 0 {width} {height}\" aria-label=\"{label}\"");
-    canvas.finish(&attributes, "")
+    canvas.finish(&style.family(), &attributes, "")
 }
 
 /// Endings of the files that [`file`] can make.
-pub(crate) const KINDS: &[&str] = match cfg!(feature = "png") {
-    true => &["svg", "png"],
+pub(crate) const KINDS: &[&str] = match cfg!(feature = "print") {
+    true => &["svg", "pdf", "png"],
     false => &["svg"],
 };
 
-/// The figure as a file of a kind of [`KINDS`], with the command that makes it, in a width in
-/// points without the margin.
+/// The figure as a file of a kind of [`KINDS`], with the command that makes it. A width is without
+/// the margin.
 ///
 /// # Errors
 ///
 /// Another kind, or a figure without a size.
-pub(crate) fn file(figure: &Figure, kind: &str, width: Option<f64>) -> Result<Vec<u8>> {
+pub(crate) fn file(figure: &Figure, kind: &str, style: &Style) -> Result<Vec<u8>> {
     match kind {
-        "svg" => Ok(svg_file(figure, width).into_bytes()),
-        #[cfg(feature = "png")]
-        "png" => super::bitmap::png(figure, width),
+        "svg" => Ok(svg_file(figure, style).into_bytes()),
+        #[cfg(feature = "print")]
+        "pdf" => super::pdf::pdf(figure, style),
+        #[cfg(feature = "print")]
+        "png" => super::bitmap::png(figure, style),
         _ => bail!("figure: unknown kind (got {kind}); expected one of {KINDS:?}"),
     }
 }
 
-fn svg_file(figure: &Figure, width: Option<f64>) -> String {
-    let (canvas, width, height) = drawn(figure, width);
+fn svg_file(figure: &Figure, style: &Style) -> String {
+    let (canvas, width, height) = drawn(figure, style);
     let (title, about) = (escaped(&figure.title), escaped(&about(figure)));
-    let (light, dark, css) = (hex(PAPER.light), hex(PAPER.dark), dark_css("svg"));
-    let style = format!(
+    let (light, dark, inks) = (hex(PAPER.light), hex(PAPER.dark), dark_css("svg"));
+    let css = format!(
         "<title>{title}</title>\n<desc>{about}</desc>\n<style>svg{{background:{light}}}\
-         @media (prefers-color-scheme:dark){{svg{{background:{dark}}}{css}}}</style>\n"
+         @media (prefers-color-scheme:dark){{svg{{background:{dark}}}{inks}}}</style>\n"
     );
-    canvas.finish(&framed(&title, width, height), &style)
+    canvas.finish(&style.family(), &framed(&title, width, height), &css)
 }
 
 /// The attributes of a single figure, with its margin.
@@ -71,13 +75,13 @@ pub(super) fn about(figure: &Figure) -> String {
 }
 
 /// The elements of a figure, its width and its height in points.
-pub(super) fn drawn(figure: &Figure, width: Option<f64>) -> (Canvas, f64, f64) {
+pub(super) fn drawn(figure: &Figure, style: &Style) -> (Canvas, f64, f64) {
     let mut canvas = Canvas::default();
     let usual = match &figure.chart {
         Chart::Rows(_) | Chart::Curves(_) => WIDTH,
         Chart::Panels(_) => WIDE,
     };
-    let width = width.unwrap_or(usual);
+    let width = style.width.map_or(usual, f64::from);
     let height = match &figure.chart {
         Chart::Rows(rows) => {
             let layout = rows::Layout::new(rows, width);

@@ -1,13 +1,13 @@
-//! Figures, and how they become SVG and PNG.
+//! Figures, and how they become SVG, PDF and PNG.
 //!
 //! ```text
 //!   Figure ── layout ─────── Canvas ── SVG ──┬─ in a page, NAME.svg
-//!   (data)   rows, curves,                   └─ resvg ─ NAME.png
-//!            panels of curves
+//!   (data)   rows, curves,                   └─ tree ─┬─ NAME.pdf
+//!            panels of curves                 (usvg)  └─ NAME.png
 //! ```
 
 mod axis;
-#[cfg(feature = "png")]
+#[cfg(feature = "print")]
 mod bitmap;
 mod canvas;
 mod curves;
@@ -16,10 +16,16 @@ mod image;
 mod legend;
 pub(crate) mod palette;
 mod panels;
+#[cfg(feature = "print")]
+mod pdf;
 mod rows;
+mod style;
+#[cfg(feature = "print")]
+mod tree;
 
 pub(crate) use self::downsample::downsample;
 pub(crate) use self::image::{file, svg, KINDS};
+pub(crate) use self::style::Style;
 
 /// Widths of pictures in points that have room for axes and legends.
 pub(crate) const WIDTHS: std::ops::RangeInclusive<u16> = 240..=4000;

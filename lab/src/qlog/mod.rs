@@ -27,7 +27,7 @@ use petra_qlog::stats::Stats;
 use petra_qlog::QVIS_SUFFIX;
 
 use crate::note::note;
-use crate::plot::WIDTHS;
+use crate::plot::Style;
 use crate::results::check_target;
 use crate::units::{parse_duration, parse_size, parse_whole};
 use input::Input;
@@ -78,16 +78,15 @@ enum Command {
 struct Plot {
     #[command(flatten)]
     traces: Traces,
-    /// The picture to make: .html, .svg or .png.
+    /// The picture to make: .html, .svg, .pdf or .png.
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
     /// The name of a trace, in the order of the traces; once for each [default: its
     /// controller, else its file].
     #[arg(long, value_name = "NAME")]
     label: Vec<String>,
-    /// Width of an .svg or .png in points, 72 an inch on paper [default: 920].
-    #[arg(long, value_name = "POINTS", value_parser = parse_whole(WIDTHS))]
-    width: Option<u16>,
+    #[command(flatten)]
+    style: Style,
     /// Begin the picture at this time [default: that of the first event].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     from: Option<Duration>,
@@ -100,10 +99,10 @@ impl Plot {
     fn execute(&self) -> Result<()> {
         let format = plot::Format::of(&self.out)?;
         check_target(&self.out)?;
-        if let (Some(width), plot::Format::Html) = (self.width, format) {
+        if let (Some(option), plot::Format::Html) = (self.style.option(), format) {
             bail!(
-                "--width: not for a page, which has the width of its window (got {width} with {}); \
-                 expected an .svg or .png",
+                "{option}: not for a page, which has the font and the width of its reader (got {}); \
+                 expected another ending",
                 self.out.display()
             );
         }
@@ -127,7 +126,7 @@ impl Plot {
             Ok(())
         })?;
         plot::distinct(&mut curves, &files, &self.label)?;
-        plot::write(&curves, (format, self.width.map(f64::from)), &self.out)
+        plot::write(&curves, (format, &self.style), &self.out)
     }
 }
 

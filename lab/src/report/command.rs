@@ -16,14 +16,14 @@ use super::page::{page, Frame};
 use super::section::{Names, Section};
 use super::{exports, markdown};
 use crate::plot::palette::Palette;
-use crate::plot::{self, Figure};
+use crate::plot::{self, Figure, Style};
 use crate::results::{check_target, write_whole, ResultSet};
 use crate::shell;
 
 /// Make one HTML file of results: tables, plots and how expectations came out.
 ///
 /// It needs nothing else to be read, neither a network nor the plots, which
-/// are beside it as SVG and PNG too.
+/// are beside it as files too.
 #[derive(Args, Clone, Debug)]
 pub struct Report {
     /// The folder of the results, or one plan's NAME.json.
@@ -43,6 +43,8 @@ pub struct Report {
     /// the ending .plots].
     #[arg(long, value_name = "FOLDER")]
     plots: Option<PathBuf>,
+    #[command(flatten)]
+    style: Style,
 }
 
 impl Report {
@@ -74,7 +76,7 @@ impl Report {
         let sections = set.plans.iter().map(section);
         let sections: Vec<Section> = sections.collect::<Result<_>>()?;
         let figures: Vec<&Figure> = sections.iter().flat_map(Section::figures).collect();
-        write_plots(&figures, &plots)?;
+        write_plots(&figures, &self.style, &plots)?;
         let frame = Frame {
             palette,
             plots: link(&out, &plots)?,
@@ -99,13 +101,13 @@ impl Report {
 }
 
 /// Writes each figure as a file of each kind.
-pub(super) fn write_plots(figures: &[&Figure], folder: &Path) -> Result<()> {
+pub(super) fn write_plots(figures: &[&Figure], style: &Style, folder: &Path) -> Result<()> {
     fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let progress = ProgressBar::new(figures.len() as u64);
     figures.par_iter().try_for_each(|figure| {
         for kind in plot::KINDS {
-            let bytes = plot::file(figure, kind, None)?;
+            let bytes = plot::file(figure, kind, style)?;
             let path = folder.join(format!("{}.{kind}", figure.name));
             write_whole(&path, |file| Ok(file.write_all(&bytes)?))?;
         }

@@ -2,11 +2,10 @@
 //!
 //! ```text
 //!   ResultSet ── Section (one a plan) ──┬── page ── FILE.html
-//!   series/      tables, figures        └── plot ── FILE.plots/*.svg, *.png
+//!   series/      tables, figures        └── plot ── FILE.plots/*.svg, *.pdf, *.png
 //! ```
 //!
-//! A figure is data first; it is drawn once for the page, and as SVG and PNG
-//! beside it.
+//! A figure is data first; it is drawn once for the page, and as files beside it.
 
 mod bars;
 mod command;

@@ -11,11 +11,11 @@ use super::command::write_plots;
 use super::frontier;
 use super::section::{Draft, Names};
 use crate::plot::palette::Palette;
-use crate::plot::Figure;
+use crate::plot::{Figure, Style};
 use crate::results::{parse_metric, ResultSet};
 use crate::shell;
 
-/// Draw goodput against queueing delay, as SVG and PNG.
+/// Draw goodput against queueing delay, as SVG, PDF and PNG.
 ///
 /// One point a controller, with the 95 % intervals of both over the seeds. Controllers that
 /// differ in their options alone, such as oracles with several allowed queues, are a line.
@@ -33,6 +33,8 @@ pub struct Frontier {
     /// The folder of the figures.
     #[arg(long, short, default_value = "results/figures", value_name = "FOLDER")]
     out: PathBuf,
+    #[command(flatten)]
+    style: Style,
 }
 
 impl Frontier {
@@ -67,7 +69,7 @@ impl Frontier {
              controllers",
             self.results.display()
         );
-        write_plots(&figures.iter().collect::<Vec<_>>(), &self.out)?;
+        write_plots(&figures.iter().collect::<Vec<_>>(), &self.style, &self.out)?;
         for figure in &figures {
             let file = self.out.join(format!("{}.svg", figure.name));
             writeln!(io::stdout(), "{}", file.display())?;

@@ -11,7 +11,7 @@ use maud::{html, PreEscaped};
 
 pub(super) use curves::Curves;
 
-use crate::plot::{self, svg, Figure};
+use crate::plot::{self, svg, Figure, Style};
 use crate::report::document;
 use crate::results::write_whole;
 use crate::shell;
@@ -91,13 +91,13 @@ pub(super) fn distinct(traces: &mut [Curves], files: &[String], labels: &[String
 /// What cannot be drawn or written.
 pub(super) fn write(
     traces: &[Curves],
-    (format, width): (Format, Option<f64>),
+    (format, style): (Format, &Style),
     target: &Path,
 ) -> Result<()> {
     let figure = figure::figure(traces, shell::command(env::args().skip(1)));
     let bytes = match format {
         Format::Html => page(&figure).into_bytes(),
-        Format::Image(kind) => plot::file(&figure, kind, width)?,
+        Format::Image(kind) => plot::file(&figure, kind, style)?,
     };
     write_whole(target, |file| Ok(file.write_all(&bytes)?))
 }

@@ -1,0 +1,36 @@
+//! Figures as resolved shapes, with texts as outlines.
+
+use std::sync::{Arc, LazyLock};
+
+use anyhow::Result;
+use resvg::usvg::fontdb::{Database, Source};
+use resvg::usvg::{Options, Tree};
+
+use super::image::{drawn, framed};
+use super::style::Style;
+use super::Figure;
+
+/// The shapes of a figure with its margin, in the colours of paper.
+///
+/// # Errors
+///
+/// A figure without a size.
+pub(super) fn tree(figure: &Figure, style: &Style) -> Result<Tree> {
+    static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
+        let mut fonts = Database::new();
+        fonts.load_font_data(dejavu::sans::regular().to_vec());
+        fonts.set_sans_serif_family("DejaVu Sans");
+        Arc::new(fonts)
+    });
+    let mut fonts = FONTS.clone();
+    if let Some(font) = &style.font {
+        Arc::make_mut(&mut fonts).load_font_source(Source::Binary(font.bytes.clone()));
+    }
+    let options = Options {
+        fontdb: fonts,
+        ..Options::default()
+    };
+    let (canvas, width, height) = drawn(figure, style);
+    let svg = canvas.finish(&style.family(), &framed("", width, height), "");
+    Ok(Tree::from_str(&svg, &options)?)
+}
