@@ -223,6 +223,9 @@ impl Petra {
     fn watch_path(&mut self, ack: &Ack, queued: bool) {
         let rate = self.delivery.estimate();
         let fresh = self.queue.take_round();
+        if let Some(former) = self.path_change.end_round(fresh) {
+            self.queue.return_to(former);
+        }
         if ack.app_limited || self.window.in_slow_start() {
             self.path_change.on_unlimited_round();
         } else if let (false, Some(rate)) = (queued, rate) {
@@ -244,7 +247,8 @@ impl Petra {
     /// Adopts a longer path: slow start up to the window with which the path is as fast as
     /// before.
     fn follow(&mut self, path: LongerPath) {
-        self.queue.on_longer_path(path.min_rtt);
+        let former = self.queue.on_longer_path(path.min_rtt);
+        self.path_change.begin_trial(path, former);
         self.competition.restart();
         self.increase = AdditiveIncrease::default();
         self.undo = None;

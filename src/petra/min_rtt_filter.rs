@@ -34,15 +34,21 @@ struct Candidate {
     confirming: u32,
 }
 
+/// The minimum RTTs of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Minima {
+    /// The last confirmed minimum.
+    min: Option<Duration>,
+    /// The minimum since the path became longer.
+    longer: Option<Duration>,
+}
+
 /// Filters RTT samples of reordered packets and keeps the minimum of the others.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MinRttFilter {
     /// True once any packet was reordered. Until then every sample counts.
     reordering_seen: bool,
-    /// The last confirmed minimum.
-    min: Option<Duration>,
-    /// The minimum since the path became longer.
-    longer: Option<Duration>,
+    minima: Minima,
     candidate: Option<Candidate>,
     /// Send time of the newest packet acknowledged.
     newest: Time,
@@ -65,7 +71,7 @@ impl MinRttFilter {
         }
         let rtt = ack.rtt.latest;
         self.confirm_candidate(rtt);
-        let below = self.min.is_none_or(|min| rtt < min);
+        let below = self.minima.min.is_none_or(|min| rtt < min);
         if below && self.candidate.is_none_or(|candidate| rtt < candidate.rtt) {
             self.candidate = Some(Candidate {
                 sent: ack.newest_sent,
@@ -75,9 +81,10 @@ impl MinRttFilter {
                 confirming: 0,
             });
         }
-        let doubtful = self.reordering_seen && self.min.is_some_and(|min| rtt < min);
+        let doubtful = self.reordering_seen && self.minima.min.is_some_and(|min| rtt < min);
         let sample = Some(rtt).filter(|_| !doubtful);
-        self.longer = self
+        self.minima.longer = self
+            .minima
             .longer
             .map(|min| sample.map_or(min, |rtt| min.min(rtt)));
         sample
@@ -93,7 +100,7 @@ impl MinRttFilter {
         }
         let confirmed = candidate.confirming >= MIN_CONFIRMING_SAMPLES;
         if confirmed {
-            self.min = Some(candidate.rtt);
+            self.minima.min = Some(candidate.rtt);
         }
         if confirmed || candidate.acks >= MAX_CANDIDATE_ACKS {
             self.candidate = None;
@@ -106,19 +113,28 @@ impl MinRttFilter {
         self.candidate = None;
     }
 
-    /// Takes the minimum RTT of a path that has become longer.
-    pub(super) fn on_longer_path(&mut self, min_rtt: Duration) {
-        self.min = Some(min_rtt);
-        self.longer = Some(min_rtt);
+    /// Takes the minimum RTT of a path that has become longer. Returns the former minima.
+    pub(super) fn on_longer_path(&mut self, min_rtt: Duration) -> Minima {
+        let longer = Minima {
+            min: Some(min_rtt),
+            longer: Some(min_rtt),
+        };
+        self.candidate = None;
+        std::mem::replace(&mut self.minima, longer)
+    }
+
+    /// Returns to the minima of before: the path did not become longer.
+    pub(super) fn return_to(&mut self, former: Minima) {
+        self.minima = former;
         self.candidate = None;
     }
 
     /// The minimum RTT, given the transport's, which includes reordered packets.
     pub(super) fn min_rtt(&self, transport: Duration) -> Duration {
-        let min = self.min.filter(|_| self.reordering_seen);
+        let min = self.minima.min.filter(|_| self.reordering_seen);
         transport
             .max(min.unwrap_or_default())
-            .max(self.longer.unwrap_or_default())
+            .max(self.minima.longer.unwrap_or_default())
     }
 }
 
@@ -160,6 +176,15 @@ mod tests {
         assert_eq!(filter.on_ack(&measured(398, 45)), None);
         flow(&mut filter, 400, 600);
         assert_eq!(filter.min_rtt(ms(45)), ms(90));
+    }
+
+    #[test]
+    fn a_queue_that_was_taken_for_a_longer_path_leaves_the_former_minimum() {
+        let mut filter = flowing();
+        let former = filter.on_longer_path(ms(150));
+        filter.on_ack(&measured(400, 152));
+        filter.return_to(former);
+        assert_eq!(filter.min_rtt(ms(90)), ms(90));
     }
 
     #[test]

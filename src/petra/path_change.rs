@@ -9,10 +9,15 @@
 //! quotient = ───────────────────────────────────────    1 for a queue of the connection's own,
 //!              largest minimum RTT - least one          large for a longer path
 //! ```
+//!
+//! The queue of several flows may keep its length for as long while they answer to a drain, and
+//! the window of one of them hardly shows in it. A longer path is therefore on trial at first:
+//! if its delay moves, it was a queue.
 
 use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
+use super::min_rtt_filter::Minima;
 
 /// Quotient from which a path counts as longer.
 const MIN_QUOTIENT: f64 = 4.0;
@@ -22,6 +27,15 @@ const MIN_ROUNDS: u32 = 6;
 
 /// Divisor of the additional delay that gives the largest variation of a delay that stays.
 const VARIATION_DIVISOR: u32 = 16;
+
+/// Round trips of the trial. Twice as many show nothing else.
+const TRIAL_ROUNDS: u32 = 32;
+
+/// Divisor of the additional delay that gives the largest movement of the delay in the trial.
+const TRIAL_DIVISOR: u32 = 8;
+
+/// Largest number of doublings of `MIN_ROUNDS`, one after each trial that showed a queue.
+const MAX_DOUBLINGS: u32 = 4;
 
 /// Round trips after the last one without a queue in which a comparison may begin. A queue that
 /// an outage left is gone by then.
@@ -46,6 +60,24 @@ struct Comparison {
     max_rate: f64,
 }
 
+/// A path that counts as longer, unless its delay moves.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    rounds: u32,
+    delay: Duration,
+    additional: Duration,
+    /// The minima to return to.
+    former: Minima,
+}
+
+impl Trial {
+    /// Reports a delay that a path of constant length does not have.
+    fn is_refuted_by(&self, delay: Duration) -> bool {
+        let most = (self.additional / TRIAL_DIVISOR).max(GRANULARITY);
+        delay.abs_diff(self.delay) > most
+    }
+}
+
 /// Compares the minimum RTTs of round trips with the windows before them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PathChange {
@@ -56,6 +88,9 @@ pub(super) struct PathChange {
     delayed_rounds: u32,
     /// The estimated rate in the last round trip without a queue, in bytes per second.
     unqueued_rate: f64,
+    trial: Option<Trial>,
+    /// Trials in a row that showed a queue.
+    refuted: u32,
 }
 
 /// A round trip in which every packet was delayed.
@@ -76,6 +111,8 @@ pub(super) struct DelayedRound {
 pub(super) struct LongerPath {
     /// The minimum RTT of the path now.
     pub(super) min_rtt: Duration,
+    /// What the minimum RTT has grown by.
+    pub(super) additional: Duration,
     /// The rate of the path before its change, in bytes per second.
     pub(super) rate: f64,
 }
@@ -85,6 +122,37 @@ impl PathChange {
     pub(super) fn on_window(&mut self, bytes: f64) {
         self.windows.rotate_right(1);
         self.windows[0] = Some(bytes);
+    }
+
+    /// Begins the trial of a path, from which one may have to return to `former`.
+    pub(super) fn begin_trial(&mut self, path: LongerPath, former: Minima) {
+        // A second step belongs to the first one's trial.
+        let (former, before) = match self.trial {
+            Some(trial) => (trial.former, trial.additional),
+            None => (former, Duration::ZERO),
+        };
+        self.trial = Some(Trial {
+            rounds: 0,
+            delay: path.min_rtt,
+            additional: before + path.additional,
+            former,
+        });
+    }
+
+    /// Ends a round trip with this minimum RTT, if it is known. Returns the minima to return to
+    /// if the longer path was a queue.
+    pub(super) fn end_round(&mut self, delay: Option<Duration>) -> Option<Minima> {
+        let trial = self.trial.as_mut()?;
+        trial.rounds += 1;
+        if delay.is_some_and(|delay| trial.is_refuted_by(delay)) {
+            self.refuted = self.refuted.saturating_add(1);
+            return self.trial.take().map(|trial| trial.former);
+        }
+        if trial.rounds >= TRIAL_ROUNDS {
+            self.refuted = 0;
+            self.trial = None;
+        }
+        None
     }
 
     /// Ends a round trip without a queue, at this rate.
@@ -125,11 +193,13 @@ impl PathChange {
             .filter(stays)
             .or_else(|| (self.delayed_rounds <= MAX_ROUNDS_TO_BEGIN).then_some(began));
         let compared = self.comparison?;
-        let longer = compared.rounds >= MIN_ROUNDS && compared.quotient(resolution) >= MIN_QUOTIENT;
+        let least = MIN_ROUNDS << self.refuted.min(MAX_DOUBLINGS);
+        let longer = compared.rounds >= least && compared.quotient(resolution) >= MIN_QUOTIENT;
         longer.then(|| {
             self.comparison = None;
             LongerPath {
                 min_rtt: compared.min_delay,
+                additional: compared.min_delay.saturating_sub(round.base),
                 rate: self.unqueued_rate,
             }
         })
@@ -199,6 +269,7 @@ mod tests {
 
     const LONGER: Option<LongerPath> = Some(LongerPath {
         min_rtt: Duration::from_millis(180),
+        additional: Duration::from_millis(90),
         rate: RATE,
     });
 
@@ -250,6 +321,59 @@ mod tests {
     #[test]
     fn a_delay_that_stays_with_the_window_shows_nothing() {
         assert_eq!(rounds([(180, 100); 40]), None);
+    }
+
+    /// Round trips of a trial at 180 ms, with these delays. Returns whether it showed a queue.
+    fn tried(change: &mut PathChange, delays: impl IntoIterator<Item = u64>) -> bool {
+        change.begin_trial(LONGER.unwrap(), Minima::default());
+        let mut ends = delays.into_iter().map(|it| change.end_round(Some(ms(it))));
+        ends.any(|former| former.is_some())
+    }
+
+    #[test]
+    fn a_delay_that_moves_in_its_trial_was_of_a_queue() {
+        // An eighth of 90 ms is 11.25 ms.
+        for (delay, queue) in [(191, false), (192, true), (169, false), (168, true)] {
+            let mut change = PathChange::default();
+            assert_eq!(tried(&mut change, [180, delay]), queue, "{delay}");
+        }
+        let mut change = PathChange::default();
+        assert_eq!(change.end_round(Some(ms(500))), None);
+        // A round trip without an RTT says nothing. After the trial, the path may be shared.
+        change.begin_trial(LONGER.unwrap(), Minima::default());
+        for _ in 0..TRIAL_ROUNDS {
+            assert_eq!(change.end_round(None), None);
+        }
+        assert_eq!(change.end_round(Some(ms(500))), None);
+    }
+
+    #[test]
+    fn each_trial_that_shows_a_queue_doubles_the_round_trips_of_the_next_comparison() {
+        let growing = || (0..200).map(|round| (180, 101 + round));
+        let compared = |refuted: u32| {
+            let mut change = PathChange::default();
+            for _ in 0..refuted {
+                assert!(tried(&mut change, [250]));
+            }
+            for _ in 0..MAX_LAG {
+                change.on_calm_round(RATE);
+                change.on_window(100e3);
+            }
+            growing().position(|(delay, datagrams)| {
+                let found = change.on_delayed_round(delayed(delay));
+                change.on_window(1e3 * f64::from(datagrams));
+                found.is_some()
+            })
+        };
+        let rounds: Vec<_> = (0..6)
+            .map(|refuted| 1 + compared(refuted).unwrap())
+            .collect();
+        // The first one has to wait for the window to grow.
+        assert_eq!(rounds, [7, 12, 24, 48, 96, 96]);
+        let mut change = PathChange::default();
+        assert!(tried(&mut change, [250]));
+        assert!(!tried(&mut change, [180; 32]));
+        assert_eq!(change.refuted, 0);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Time};
-use super::min_rtt_filter::MinRttFilter;
+use super::min_rtt_filter::{MinRttFilter, Minima};
 use super::rounds::WindowedFilter;
 
 /// Divisor of the minimum RTT that gives the least delay worth draining. A smaller delay is
@@ -233,10 +233,16 @@ impl StandingQueue {
         self.unqueued.set(rate, datagram);
     }
 
-    /// The path has become longer, so that its minimum RTT was that of another path.
-    pub(super) fn on_longer_path(&mut self, min_rtt: Duration) {
-        self.min_rtt.on_longer_path(min_rtt);
+    /// The path has become longer, so that its minimum RTT was that of another path. Returns
+    /// the minima of that one.
+    pub(super) fn on_longer_path(&mut self, min_rtt: Duration) -> Minima {
         self.slow_start_jitter = SlowStartJitter::default();
+        self.min_rtt.on_longer_path(min_rtt)
+    }
+
+    /// The path did not become longer: it has the former minima.
+    pub(super) fn return_to(&mut self, former: Minima) {
+        self.min_rtt.return_to(former);
     }
 
     /// Returns the minimum RTT of the last interval of a round trip, once.
