@@ -14,10 +14,17 @@ use crate::{field, generated, Application, Connection, Content};
 /// The longest header of a DATA frame, in bytes (RFC 9114, 7.1).
 const FRAME_HEADER: usize = 1 + 8;
 
+/// Least number of responses that are searched for delivered ones.
+const MIN_SWEPT: usize = 32;
+
 /// Responses to GET and HEAD requests.
 pub struct Responses {
     root: Option<Rc<Path>>,
-    responses: HashMap<u64, Response>,
+    /// By stream; `None` once quiche has taken the whole response. quiche may still retransmit
+    /// parts of it.
+    responses: HashMap<u64, Option<Response>>,
+    /// Number of responses from which on those that are delivered are forgotten.
+    sweep_at: usize,
     /// True if the connection ends as soon as its pending responses are delivered.
     leaving: bool,
     /// The lowest stream ID above those of all requests so far.
@@ -33,6 +40,7 @@ impl Responses {
         Responses {
             root,
             responses: HashMap::new(),
+            sweep_at: MIN_SWEPT,
             leaving: false,
             next_request: 0,
             goaway: None,
@@ -80,7 +88,7 @@ impl Responses {
                     self.next_request = self.next_request.max(stream + 4);
                     // A second header section on a stream is its trailers.
                     let response = self.responses.entry(stream);
-                    response.or_insert_with(|| Response::to(&list, self.root.as_deref()));
+                    response.or_insert_with(|| Some(Response::to(&list, self.root.as_deref())));
                 }
                 // Nothing that is served here needs the body of a request.
                 Ok((stream, Event::Data)) => {
@@ -99,21 +107,42 @@ impl Responses {
 
     /// Continues present responses.
     fn send(&mut self, quic: &mut Connection, h3: &mut h3::Connection) {
+        // Room that was too small for the next part of a response.
+        let mut too_small = None;
         for stream in quic.writable() {
-            let Some(response) = self.responses.get_mut(&stream) else {
+            let Some(slot) = self.responses.get_mut(&stream) else {
                 continue;
             };
-            if let Err(failure) = response.send(quic, h3, stream) {
-                if let Failure::File(e) = failure {
-                    self.failures.push(e);
+            let Some(response) = slot else { continue };
+            // The same room is that of the connection. To encode header sections in vain, one
+            // for each waiting response, would cost more than all else.
+            let room = quic.stream_capacity(stream).ok();
+            if room.is_some() && room == too_small {
+                break;
+            }
+            match response.send(quic, h3, stream) {
+                Ok(true) => *slot = None,
+                Ok(false) => too_small = quic.stream_capacity(stream).ok(),
+                Err(failure) => {
+                    if let Failure::File(e) = failure {
+                        self.failures.push(e);
+                    }
+                    stop(quic, stream, WireErrorCode::InternalError);
+                    self.responses.remove(&stream);
                 }
-                stop(quic, stream, WireErrorCode::InternalError);
-                self.responses.remove(&stream);
             }
         }
-        // quiche forgets a stream once all of it is acknowledged.
-        self.responses
-            .retain(|stream, r| !r.done || quic.stream_capacity(*stream).is_ok());
+    }
+
+    /// Forgets responses that are delivered, as quiche forgets their streams. Unless the server
+    /// waits for the last one, there is a search only for each doubling of their number.
+    fn sweep(&mut self, quic: &mut Connection) {
+        if self.leaving || self.responses.len() >= self.sweep_at {
+            self.responses.retain(|stream, response| {
+                response.is_some() || quic.stream_capacity(*stream).is_ok()
+            });
+            self.sweep_at = MIN_SWEPT.max(2 * self.responses.len());
+        }
     }
 }
 
@@ -124,6 +153,7 @@ impl Application for Responses {
         self.send_goaway(quic, h3)?;
         self.take_events(quic, h3)?;
         self.send(quic, h3);
+        self.sweep(quic);
         Ok(())
     }
 }
@@ -142,8 +172,6 @@ struct Response {
     content: Content,
     /// The digest of what was sent, if it is wanted in the trailers.
     digest: Option<Sha256>,
-    /// True once quiche has taken the whole body. quiche may still retransmit parts of it.
-    done: bool,
 }
 
 impl Response {
@@ -182,21 +210,20 @@ impl Response {
             head: Some(head),
             content,
             digest,
-            done: false,
         }
     }
 
-    /// Hands quiche as much as it takes. After an error the response cannot be
-    /// completed.
+    /// Hands quiche as much as it takes. Returns true once it has taken all. After an error the
+    /// response cannot be completed.
     fn send(
         &mut self,
         quic: &mut Connection,
         h3: &mut h3::Connection,
         stream: u64,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         match self.try_send(quic, h3, stream) {
-            Err(Failure::H3(h3::Error::Done | h3::Error::StreamBlocked)) => Ok(()),
-            result => result.map(|()| self.done = true),
+            Err(Failure::H3(h3::Error::Done | h3::Error::StreamBlocked)) => Ok(false),
+            result => result.map(|()| true),
         }
     }
 
