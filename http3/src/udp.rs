@@ -6,8 +6,10 @@
 //! produces ([`Udp::flush`]) and to come back in time ([`wait`]).
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::io::{self, IoSliceMut, Read};
 use std::net::{SocketAddr, UdpSocket};
+use std::ops::Range;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -22,7 +24,7 @@ const LARGEST: usize = 65_507;
 /// Buffers read by one system call, each holding up to 64 coalesced datagrams.
 const BATCH: usize = 8;
 
-/// Batches that one connection sends before the socket is read again: ACKs
+/// Times that one connection fills the outbox before the socket is read again: ACKs
 /// waiting there may already allow more, or ask for less.
 const TURN: usize = 4;
 
@@ -45,15 +47,38 @@ pub struct Udp {
     readable: Cell<bool>,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
-    unsent: Option<Unsent>,
+    /// What is in the outbox.
+    unsent: VecDeque<Batch>,
 }
 
-/// A batch in the outbox that the kernel had no room for.
-#[derive(Clone, Copy)]
-struct Unsent {
-    len: usize,
+/// Packets in the outbox that leave by one system call: all of one size except for the last, as
+/// GSO wants them.
+struct Batch {
+    at: Range<usize>,
     segment: usize,
     info: quiche::SendInfo,
+}
+
+/// Appends a packet behind those in the outbox, to the last batch if it can leave with it.
+fn append(batches: &mut VecDeque<Batch>, size: usize, info: quiche::SendInfo, max_segments: usize) {
+    let mut end = 0;
+    if let Some(last) = batches.back_mut() {
+        end = last.at.end;
+        let len = last.at.len();
+        if (info.from, info.to) == (last.info.from, last.info.to)
+            && size <= last.segment
+            && len % last.segment == 0
+            && len / last.segment < max_segments
+        {
+            last.at.end += size;
+            return;
+        }
+    }
+    batches.push_back(Batch {
+        at: end..end + size,
+        segment: size,
+        info,
+    });
 }
 
 impl Udp {
@@ -77,7 +102,7 @@ impl Udp {
             readable: Cell::new(false),
             inbox: vec![0; BATCH * (LARGEST + 1)],
             outbox: vec![0; LARGEST],
-            unsent: None,
+            unsent: VecDeque::new(),
         })
     }
 
@@ -137,20 +162,19 @@ impl Udp {
     pub fn flush(&mut self, conn: &mut Connection) -> io::Result<Option<Instant>> {
         for _ in 0..TURN {
             let now = Instant::now();
-            if let Some(unsent) = self.unsent.take() {
-                self.transmit(unsent)?;
-                if self.unsent.is_some() {
-                    return Ok(Some(now));
-                }
+            self.transmit()?;
+            if !self.unsent.is_empty() {
+                return Ok(Some(now));
             }
             if let Some(release) = self.release_time(conn, now) {
                 return Ok(Some(release));
             }
-            match self.gather(conn, now) {
-                Some(batch) => self.transmit(batch)?,
-                None => return Ok(None),
+            if !self.gather(conn, now) {
+                self.transmit()?;
+                return Ok(None);
             }
         }
+        self.transmit()?;
         Ok(Some(Instant::now()))
     }
 
@@ -163,35 +187,23 @@ impl Udp {
         Some(release - EARLY)
     }
 
-    /// Fills the outbox with packets for one path that may leave together: all
-    /// of one size except for the last, as GSO wants them.
-    fn gather(&mut self, conn: &mut Connection, now: Instant) -> Option<Unsent> {
-        let (segment, info) = match conn.send(&mut self.outbox) {
-            Ok(first) => first,
-            Err(quiche::Error::Done) => return None,
-            Err(_) => {
-                conn.close(false, 0x1, b"cannot send").ok();
-                return None;
-            }
-        };
-        // A packet smaller than the largest leaves alone: none that follows
-        // could be larger, and the sender may well have more to say.
-        let most = match segment == conn.max_send_udp_payload_size() {
-            true => self.state.max_gso_segments().min(LARGEST / segment),
-            false => 1,
-        };
-        let mut len = segment;
-        while len < most * segment && self.joins_burst(conn, now) {
-            let room = &mut self.outbox[len..len + segment];
-            match conn.send_on_path(room, Some(info.from), Some(info.to)) {
-                Ok((written, _)) => len += written,
-                Err(_) => break,
-            }
-            if len % segment != 0 {
-                break;
-            }
+    /// Fills the outbox with packets that may leave together. Returns false if there are no more.
+    fn gather(&mut self, conn: &mut Connection, now: Instant) -> bool {
+        let mut end = 0;
+        let largest = conn.max_send_udp_payload_size();
+        while end + largest <= self.outbox.len() && (end == 0 || self.joins_burst(conn, now)) {
+            let (size, info) = match conn.send(&mut self.outbox[end..]) {
+                Ok(packet) => packet,
+                Err(quiche::Error::Done) => return false,
+                Err(_) => {
+                    conn.close(false, 0x1, b"cannot send").ok();
+                    return false;
+                }
+            };
+            append(&mut self.unsent, size, info, self.state.max_gso_segments());
+            end += size;
         }
-        Some(Unsent { len, segment, info })
+        true
     }
 
     fn joins_burst(&self, conn: &Connection, now: Instant) -> bool {
@@ -199,21 +211,27 @@ impl Udp {
         next.is_some_and(|next| next.can_burst()) || self.release_time(conn, now).is_none()
     }
 
-    fn transmit(&mut self, batch: Unsent) -> io::Result<()> {
-        let transmit = Transmit {
-            destination: batch.info.to,
-            ecn: None,
-            contents: &self.outbox[..batch.len],
-            segment_size: Some(batch.segment),
-            src_ip: Some(batch.info.from.ip()),
-        };
-        match self.state.try_send((&self.socket).into(), &transmit) {
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                self.unsent = Some(batch);
-                Ok(())
+    /// Sends what is in the outbox, as far as the kernel has room. A batch that fails is lost.
+    fn transmit(&mut self) -> io::Result<()> {
+        let mut result = Ok(());
+        while let Some(batch) = self.unsent.pop_front() {
+            let transmit = Transmit {
+                destination: batch.info.to,
+                ecn: None,
+                contents: &self.outbox[batch.at.clone()],
+                segment_size: Some(batch.segment),
+                src_ip: Some(batch.info.from.ip()),
+            };
+            match self.state.try_send((&self.socket).into(), &transmit) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    self.unsent.push_front(batch);
+                    break;
+                }
+                Err(e) => result = Err(e),
+                Ok(()) => {}
             }
-            result => result,
         }
+        result
     }
 }
 
@@ -257,7 +275,7 @@ pub fn wait<'a>(
     let mut readable = vec![&signals.readable];
     for udp in sockets {
         let mut events = PollFlags::IN;
-        if udp.unsent.is_some() {
+        if !udp.unsent.is_empty() {
             // Nothing can leave before there is room: no timer is worth waking for.
             events |= PollFlags::OUT;
             timeout = None;
@@ -280,4 +298,39 @@ pub fn wait<'a>(
         readable.set(readable.get() || !idle);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sizes of the batches of packets with these sizes and ports of the peer.
+    fn batches(packets: &[(usize, u16)]) -> Vec<(usize, usize)> {
+        let mut batches = VecDeque::new();
+        for (size, port) in packets {
+            let info = quiche::SendInfo {
+                from: ([127, 0, 0, 1], 443).into(),
+                to: ([127, 0, 0, 1], *port).into(),
+                at: Instant::now(),
+            };
+            append(&mut batches, *size, info, 3);
+        }
+        let starts = batches.iter().scan(0, |end, batch| {
+            assert_eq!(batch.at.start, std::mem::replace(end, batch.at.end));
+            Some((batch.at.len(), batch.segment))
+        });
+        starts.collect()
+    }
+
+    #[test]
+    fn packets_of_one_size_leave_together_with_a_smaller_last_one() {
+        let sizes =
+            |sizes: &[usize]| batches(&sizes.iter().map(|size| (*size, 1)).collect::<Vec<_>>());
+        assert_eq!(
+            sizes(&[40, 1350, 1350, 7, 7]),
+            [(40, 40), (2707, 1350), (7, 7)]
+        );
+        assert_eq!(sizes(&[9; 4]), [(27, 9), (9, 9)]);
+        assert_eq!(batches(&[(9, 1), (9, 2), (8, 2)]), [(9, 9), (17, 9)]);
+    }
 }
