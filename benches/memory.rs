@@ -3,9 +3,10 @@
 //! An allocator counts what each connection of a server holds: after its handshake, and after a
 //! download that is acknowledged. The client's controller is always the same.
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "../tests/heap/mod.rs"]
+mod heap;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::atomic::{AtomicIsize, Ordering};
 
 use quiche::{Config, Connection, ConnectionId, RecvInfo};
 
@@ -17,30 +18,6 @@ const STREAM: u64 = 3;
 
 const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2);
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Bytes that are allocated now.
-static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
-
-/// The system's allocator, counted.
-struct Counting;
-
-// SAFETY: the system's allocator does the work.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.fetch_add(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        ALLOCATED.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
 
 fn main() {
     petra::register();
@@ -104,20 +81,20 @@ impl Pair {
         let id = ConnectionId::from_ref(&id);
         let client = quiche::connect(None, &id, CLIENT, SERVER, client);
         let client = client.expect("a client");
-        let before = ALLOCATED.load(Ordering::Relaxed);
+        let before = heap::held();
         let server = quiche::accept(&id, None, SERVER, CLIENT, server).expect("a server");
         Self {
             client,
             server,
-            held: ALLOCATED.load(Ordering::Relaxed) - before + size_of::<Connection>() as isize,
+            held: heap::held() - before + size_of::<Connection>() as isize,
         }
     }
 
     /// Lets the server do something, and counts what it holds then.
     fn serve<T>(&mut self, work: impl FnOnce(&mut Connection) -> T) -> T {
-        let before = ALLOCATED.load(Ordering::Relaxed);
+        let before = heap::held();
         let result = work(&mut self.server);
-        self.held += ALLOCATED.load(Ordering::Relaxed) - before;
+        self.held += heap::held() - before;
         result
     }
 

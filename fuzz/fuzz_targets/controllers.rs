@@ -2,14 +2,4 @@
 
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-
-// The other targets and tests use the rest.
-#[allow(dead_code)]
-#[path = "../../tests/arbitrary/mod.rs"]
-mod arbitrary;
-#[allow(dead_code)]
-#[path = "../../tests/transport/mod.rs"]
-mod transport;
-
-fuzz_target!(|bytes: &[u8]| arbitrary::controllers(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| petra_fuzz::controllers(bytes));

@@ -194,10 +194,12 @@ impl Download {
         Ok(())
     }
 
-    /// Fails the download. The first reason is kept.
+    /// Fails the download. The first reason is kept, without control characters: parts of it may be
+    /// the server's, and the reader a terminal.
     pub fn fail(&mut self, reason: impl ToString) {
         self.partial = None;
-        self.error.get_or_insert_with(|| reason.to_string());
+        let reason = || reason.to_string().replace(char::is_control, "\u{fffd}");
+        self.error.get_or_insert_with(reason);
     }
 
     /// The time of the request, if it has been sent.

@@ -135,9 +135,10 @@ impl Requests {
             let finished = matches!(event, Event::Finished);
             let now = Instant::now();
             let result = match event {
-                Event::Headers { list, .. } => download
-                    .headers(&list, now)
-                    .map(|length| self.progress.announced += length.unwrap_or(0)),
+                Event::Headers { list, .. } => download.headers(&list, now).map(|length| {
+                    let announced = &mut self.progress.announced;
+                    *announced = announced.saturating_add(length.unwrap_or(0));
+                }),
                 Event::Data => loop {
                     match h3.recv_body(quic, stream, &mut self.buffer) {
                         Ok(count) => {

@@ -1,76 +1,22 @@
-//! Plans, links and numbers with units that somebody mistyped: what is taken is as it is printed,
-//! and what is not is refused with a reason.
+//! The work of the fuzz targets, with the inputs in `fuzz/seeds` and changes of them.
 
+mod arbitrary;
 #[path = "../../tests/replay/mod.rs"]
 mod replay;
 
 use std::path::Path;
-
-use clap::{Args, Command, FromArgMatches};
-use petra_lab::link::LinkOptions;
-use petra_lab::plan::Plan;
-use petra_lab::units;
 
 fn replay(name: &str, times: usize, target: fn(&[u8])) {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds");
     replay::replay(&seeds.join(name), times, target);
 }
 
-fn plan(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return;
-    };
-    match Plan::of_text("fuzz", text) {
-        Ok(plan) => assert!(!plan.hash().unwrap().is_empty()),
-        Err(error) => assert!(!format!("{error:#}").is_empty()),
-    }
-}
-
-fn link(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return;
-    };
-    let command = LinkOptions::augment_args(Command::new("link").no_binary_name(true));
-    if let Ok(matches) = command.try_get_matches_from(text.split_whitespace()) {
-        let link = LinkOptions::from_arg_matches(&matches).map(|options| options.link());
-        if let Ok(Ok(link)) = link {
-            link.check().unwrap();
-        }
-    }
-    for word in text.split(|letter: char| letter.is_whitespace() || "=,@".contains(letter)) {
-        number(word);
-    }
-}
-
-/// The print of a number is that number.
-fn number(word: &str) {
-    if let Ok(rate) = units::parse_rate(word) {
-        assert_eq!(units::parse_rate(&units::format_rate(rate)), Ok(rate));
-    }
-    if let Ok(time) = units::parse_duration(word) {
-        assert_eq!(
-            units::parse_duration(&units::format_duration(time)),
-            Ok(time)
-        );
-    }
-    if let Ok(size) = units::parse_size(word) {
-        assert_eq!(units::parse_size(&units::format_size(size)), Ok(size));
-    }
-    if let Ok(share) = units::parse_share(word) {
-        assert_eq!(units::parse_share(&units::format_share(share)), Ok(share));
-    }
-    if let Ok(queue) = units::parse_queue(word) {
-        assert_eq!(units::parse_queue(&units::format_queue(queue)), Ok(queue));
-    }
-    let _ = units::parse_number(word);
-}
-
 #[test]
 fn plans_are_taken_or_refused() {
-    replay("plan", 1_000, plan);
+    replay("plan", 1_000, arbitrary::plan::plan);
 }
 
 #[test]
 fn links_are_taken_or_refused_and_numbers_are_printed_as_they_are() {
-    replay("link", 1_000, link);
+    replay("link", 1_000, arbitrary::link::link);
 }

@@ -213,7 +213,7 @@ impl Client {
         let frame = hostile.receiver.output(now)?;
         hostile.number += 1;
         let id = self.conn.destination_id();
-        Some(hostile.keys.seal(&id, hostile.number, &frame))
+        Some(hostile.keys.seal_1rtt(&id, hostile.number, &frame))
     }
 
     fn next(&self) -> Option<std::result::Result<Nanos, std::time::Instant>> {

@@ -1,39 +1,11 @@
 //! Whatever the bytes: an error or a result, and never a panic.
 
-use std::io::Cursor;
+use std::fs;
+use std::path::Path;
 
+use super::read::read;
 use super::sample::raw;
-use petra_qlog::check::check;
-use petra_qlog::qvis::{fit, rewrite, Detail, Size};
-use petra_qlog::stats::Stats;
-use petra_qlog::{Live, Trace};
 use proptest::prelude::*;
-
-/// Reads the bytes in every way there is.
-fn read(bytes: &[u8]) {
-    for detail in [Detail::All, Detail::Drawn] {
-        let mut output = Cursor::new(Vec::new());
-        if let Ok(summary) = rewrite(bytes, &mut output, &detail) {
-            // What is written is right, or was not right to begin with.
-            let copy = output.into_inner();
-            assert_eq!(copy.len() as u64, summary.size.bytes);
-            let mut trace = Trace::open(&copy[..]).unwrap();
-            while trace.next_event().unwrap().is_some() {}
-            assert!(trace.end().is_whole());
-        }
-    }
-    let _ = check(bytes);
-    let _ = Stats::read(bytes);
-    let mut live = Live::new(Cursor::new(Vec::new()));
-    let _ = std::io::Write::write_all(&mut live, bytes);
-    let _ = live.finish();
-    let file = || tempfile::tempfile().unwrap();
-    let budget = Size {
-        bytes: 2_000,
-        packets: 20,
-    };
-    let _ = fit(bytes, budget, &mut file(), &mut file());
-}
 
 /// The header and some records of the real trace, from anywhere in it.
 fn part(start: usize, count: usize) -> Vec<u8> {
@@ -138,5 +110,13 @@ proptest! {
             change.apply(&mut bytes);
         }
         read(&bytes);
+    }
+}
+
+#[test]
+fn inputs_of_the_fuzz_target() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/qlog");
+    for seed in fs::read_dir(seeds).unwrap() {
+        read(&fs::read(seed.unwrap().path()).unwrap());
     }
 }

@@ -3,5 +3,6 @@
 mod arbitrary;
 mod check;
 mod qvis;
+mod read;
 mod sample;
 mod stats;

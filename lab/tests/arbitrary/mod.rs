@@ -1,0 +1,4 @@
+//! Arbitrary bytes as what people write: what the fuzz targets run.
+
+pub(crate) mod link;
+pub(crate) mod plan;
