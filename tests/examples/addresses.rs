@@ -1,12 +1,13 @@
 //! A server sends little to an address that nobody has shown to be theirs, and goes on when
 //! a client's address changes.
 
+use std::process::Output;
 use std::time::Duration;
 
 use quiche::MIN_CLIENT_INITIAL_LEN;
 
-use super::harness::Server;
-use super::relay::relay_that_rebinds;
+use super::harness::{assert_fails, summary, Server};
+use super::relay::{relay_that_changes, Change};
 use super::stranger::Socket;
 
 /// An Initial packet of a version that nobody has.
@@ -69,13 +70,40 @@ fn a_client_that_falls_silent_gets_three_times_what_it_sent() {
     assert!(received <= 3 * sent, "{received} bytes for {sent}");
 }
 
+/// A download of 3 MB at 20 Mbit/s, over a path that changes after 500 datagrams.
+fn download_over_a_change(cc: &str, args: &[&str], change: Change) -> Output {
+    let args = [&["--max-pacing-rate", "20", "--cc", cc], args].concat();
+    let mut server = Server::start(&args);
+    server.address = relay_that_changes(server.address, Duration::from_millis(20), 500, change);
+    let mut client = server.client(&["--time-limit", "25s", "--idle-timeout", "3s"]);
+    client.arg(server.url("/bytes/3000000")).output().unwrap()
+}
+
+fn assert_complete(output: &Output, what: &str) {
+    let summary = summary(output);
+    assert_eq!(summary["bytes"], 3_000_000, "{what}");
+    assert_eq!(summary["complete"], true, "{what}");
+}
+
 #[test]
 fn a_download_survives_a_nat_that_forgets_its_binding() {
     for cc in ["petra", "cubic", "bbr2"] {
-        let mut server = Server::start(&["--max-pacing-rate", "20", "--cc", cc]);
-        server.address = relay_that_rebinds(server.address, Duration::from_millis(20), 500);
-        let summary = server.download("/bytes/3000000", &["--time-limit", "25s"]);
-        assert_eq!(summary["bytes"], 3_000_000, "{cc}");
-        assert_eq!(summary["complete"], true, "{cc}");
+        for address in ["127.0.0.1", "127.0.0.2"] {
+            let output = download_over_a_change(cc, &[], Change::Address(address));
+            assert_complete(&output, &format!("{cc}, {address}"));
+        }
+    }
+}
+
+/// What the server sends is lost from then on, and it does not notice: RFC 9000, Section 14.1,
+/// asks of paths for 1200 bytes, and no more.
+#[test]
+fn a_smaller_mtu_ends_a_download_unless_datagrams_are_of_the_least_size() {
+    for cc in ["petra", "cubic", "bbr2"] {
+        let shrink = || Change::LargestDatagram(1_200);
+        let output = download_over_a_change(cc, &[], shrink());
+        assert_fails(&output, 1, "idle timeout");
+        let least = ["--max-datagram-size", "1200"];
+        assert_complete(&download_over_a_change(cc, &least, shrink()), cc);
     }
 }

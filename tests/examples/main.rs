@@ -12,3 +12,4 @@ mod logs;
 mod raw;
 mod relay;
 mod stranger;
+mod suspend;

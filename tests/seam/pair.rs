@@ -46,6 +46,7 @@ pub(crate) fn config(tls: SslContextBuilder) -> Config {
     config.set_initial_max_stream_data_bidi_local(1 << 20);
     config.set_initial_max_stream_data_bidi_remote(1 << 20);
     config.set_initial_max_streams_bidi(1);
+    config.set_active_connection_id_limit(4);
     config
 }
 
