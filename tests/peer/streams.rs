@@ -7,8 +7,8 @@ use quiche::{BufFactory, ConnectionId, RecvInfo, Shutdown};
 use super::{Actions, Setting, ACTIONS, CLIENT, SERVER, SETTING};
 use crate::heap;
 
-/// Most bytes that a peer may make both ends hold, besides its input: a flight to it, mostly.
-const GROWTH: isize = 2_000_000;
+/// Most bytes that a peer may make both ends hold: what it was sent and does not read, mostly.
+const GROWTH: isize = 500_000;
 
 /// Streams that the peer may write on. They are those of both ends, in both directions.
 const STREAMS: u64 = 64;
