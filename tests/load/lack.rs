@@ -29,7 +29,10 @@ fn too_few_file_descriptors() {
         let mut server = Server::under(&["sh", "-c", &shell, "sh"], &["--qlog", "qlog"]);
         download_all(&mut server);
         let logs = server.path("qlog").read_dir().expect("a folder").count();
-        assert!((2..limit).contains(&logs) && logs.is_multiple_of(2), "{logs} logs");
+        assert!(
+            (2..limit).contains(&logs) && logs.is_multiple_of(2),
+            "{logs} logs"
+        );
     }
 }
 
