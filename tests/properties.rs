@@ -5,11 +5,13 @@ mod transport;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use petra::controller::{Rtt, Settings, Time};
+use petra::controller::{
+    Ack, CongestionExperienced, Controller, Loss, Pto, Rtt, Sent, Settings, SpuriousLoss, Time,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use transport::{built, check, estimate, Step, Transport};
+use transport::{built, check, check_bounds, estimate, Step, Transport};
 
 /// From a nanosecond to some 10 s, every order of magnitude alike.
 fn wait() -> impl Strategy<Value = Step> {
@@ -26,6 +28,7 @@ fn step() -> impl Strategy<Value = Step> {
             |(from, count, app_limited)| Step::Ack { from, count, app_limited }
         ),
         2 => (any::<u16>(), 1usize..10).prop_map(|(from, count)| Step::Lose { from, count }),
+        1 => Just(Step::Marks),
         1 => Just(Step::Pto),
         1 => Just(Step::PersistentCongestion),
         1 => any::<bool>().prop_map(|whole_event| Step::Spurious { whole_event }),
@@ -95,6 +98,117 @@ fn settings() -> impl Strategy<Value = Settings> {
     })
 }
 
+/// An event whose numbers keep no contract but that of time.
+#[derive(Clone, Debug)]
+struct Raw {
+    kind: u8,
+    wait: u64,
+    ages: [u64; 3],
+    rtts: [u64; 4],
+    bytes: u64,
+    bytes_in_flight: u64,
+    flag: bool,
+}
+
+/// From 0 to below 2 to this power, every order of magnitude alike.
+fn below(bits: u32) -> impl Strategy<Value = u64> {
+    (0..=bits).prop_flat_map(|bits| (1u64 << bits >> 1)..(1u64 << bits))
+}
+
+fn raw() -> impl Strategy<Value = Raw> {
+    // Nanoseconds: up to 70 years a step, and for what was measured.
+    let ages = [below(61), below(61), below(61)];
+    let rtts = [below(61), below(61), below(61), below(61)];
+    (
+        0u8..8,
+        below(61),
+        ages,
+        rtts,
+        below(63),
+        below(63),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(kind, wait, ages, rtts, bytes, bytes_in_flight, flag)| Raw {
+                kind,
+                wait,
+                ages,
+                rtts,
+                bytes,
+                bytes_in_flight,
+                flag,
+            },
+        )
+}
+
+impl Raw {
+    /// Reports the event. `now`: the time of the event before it.
+    fn report(&self, controller: &mut dyn Controller, now: &mut Time, max_datagram_size: &mut u64) {
+        *now += Duration::from_nanos(self.wait);
+        let now = *now;
+        let [last_sent, first_sent, newest] = self.ages.map(Duration::from_nanos);
+        let last_sent = now.saturating_sub(last_sent);
+        let first_sent = last_sent.saturating_sub(first_sent);
+        let newest_sent = now.min(last_sent + newest);
+        let [latest, smoothed, variation, min] = self.rtts.map(Duration::from_nanos);
+        let rtt = Rtt {
+            latest,
+            smoothed,
+            variation,
+            min: min.min(latest),
+        };
+        let (bytes, bytes_in_flight) = (self.bytes, self.bytes_in_flight);
+        let maybe = self.flag.then_some(rtt);
+        match self.kind {
+            0 => controller.on_sent(&Sent {
+                now,
+                time_sent: now,
+                bytes,
+                bytes_in_flight: bytes_in_flight.max(bytes),
+            }),
+            1 | 2 => controller.on_ack(&Ack {
+                now,
+                bytes,
+                first_sent,
+                last_sent,
+                newest_sent,
+                bytes_in_flight,
+                rtt,
+                app_limited: self.flag,
+            }),
+            3 => controller.on_loss(&Loss {
+                now,
+                bytes,
+                last_sent,
+                bytes_in_flight,
+                rtt: maybe,
+            }),
+            4 => controller.on_pto(&Pto {
+                now,
+                count: bytes as u32,
+                bytes_in_flight,
+                rtt: maybe,
+            }),
+            5 => controller.on_congestion_experienced(&CongestionExperienced {
+                now,
+                last_sent,
+                bytes_in_flight,
+                rtt: maybe,
+            }),
+            6 => controller.on_spurious_loss(&SpuriousLoss {
+                now,
+                packets: bytes,
+                whole_event: self.flag,
+            }),
+            _ if self.flag => controller.on_persistent_congestion(now),
+            _ => {
+                *max_datagram_size = 1_200 + bytes % 64_328;
+                controller.on_max_datagram_size(*max_datagram_size);
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -112,13 +226,37 @@ proptest! {
             check(&transport);
             let after = transport.controllers[0].window();
             match step {
-                Step::Lose { .. } => prop_assert!(after <= before),
+                Step::Lose { .. } | Step::Marks => prop_assert!(after <= before),
                 Step::Ack { app_limited: true, .. } => prop_assert!(after <= before),
                 Step::PersistentCongestion => {
                     prop_assert_eq!(after, 2 * transport.settings.max_datagram_size);
                 }
                 _ => (),
             }
+        }
+    }
+
+    /// Arithmetic that overflows panics in tests.
+    #[test]
+    fn no_numbers_overflow(
+        (name, options) in controller(),
+        settings in settings(),
+        events in vec(raw(), 1..100),
+    ) {
+        let mut controller = built(name, &options, settings);
+        let mut max_datagram_size = settings.max_datagram_size;
+        let mut now = Time::ZERO;
+        for event in &events {
+            event.report(controller.as_mut(), &mut now, &mut max_datagram_size);
+            check_bounds(controller.as_ref(), max_datagram_size);
+            let rtt = Rtt {
+                latest: now,
+                smoothed: now,
+                variation: now,
+                min: now,
+            };
+            controller.packet_threshold(&rtt, now);
+            controller.early_probes(&rtt, now, event.bytes);
         }
     }
 
@@ -155,7 +293,7 @@ proptest! {
     }
 
     #[test]
-    fn a_round_trip_has_one_reduction_for_losses(
+    fn a_round_trip_has_one_reduction_for_losses_and_marks(
         (name, options) in controller(),
         settings in settings(),
         steps in vec(step(), 1..200),
@@ -171,6 +309,11 @@ proptest! {
                 Step::Lose { .. } if reduced => {
                     let lost = sent.keys().filter(|n| !transport.in_flight.contains_key(n));
                     let last = lost.map(|n| sent[n].0).max();
+                    prop_assert!(last > answered, "{:?} is answered since {:?}", last, answered);
+                    answered = Some(transport.now);
+                }
+                Step::Marks if reduced => {
+                    let last = transport.last_acked_sent;
                     prop_assert!(last > answered, "{:?} is answered since {:?}", last, answered);
                     answered = Some(transport.now);
                 }

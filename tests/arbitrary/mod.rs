@@ -31,10 +31,15 @@ pub(crate) fn controllers(bytes: &[u8]) {
             let controller = &transport.controllers[0];
             let (after, estimate) = (controller.window(), estimate(&controller.metrics()));
             match step {
-                Step::Lose { .. } => assert!(after <= before, "{name}: {before} {after}"),
+                Step::Lose { .. } | Step::Marks => {
+                    assert!(after <= before, "{name}: {before} {after}")
+                }
                 Step::Ack {
                     app_limited: true, ..
                 } => assert!(after <= before, "{name}: {before} {after}"),
+                Step::PersistentCongestion => {
+                    assert_eq!(after, 2 * transport.settings.max_datagram_size, "{name}");
+                }
                 _ => (),
             }
             let most = transport.most_acked(name);
@@ -65,6 +70,7 @@ fn step(word: &[u8]) -> Step {
             count,
             app_limited: word[3] >= 240,
         },
+        12 if word[3] >= 200 => Step::Marks,
         12 => Step::Lose {
             from: number,
             count: 1 + count % 10,

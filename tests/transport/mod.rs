@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use petra::controller::{
-    Ack, Controller, Loss, Metrics, Pto, Rtt, Sent, Settings, SpuriousLoss, Time,
-    MINIMUM_WINDOW_DATAGRAMS,
+    Ack, CongestionExperienced, Controller, Loss, Metrics, Pto, Rtt, Sent, Settings, SpuriousLoss,
+    Time, MINIMUM_WINDOW_DATAGRAMS,
 };
 use petra::registry::factory;
 
@@ -29,6 +29,8 @@ pub(crate) enum Step {
         from: u16,
         count: usize,
     },
+    /// Marks of Congestion Experienced on what was acknowledged last.
+    Marks,
     Pto,
     PersistentCongestion,
     Spurious {
@@ -45,6 +47,7 @@ pub(crate) struct Transport {
     next: u64,
     pub(crate) in_flight: BTreeMap<u64, (Time, u64)>,
     bytes_in_flight: u64,
+    pub(crate) last_acked_sent: Option<Time>,
     pub(crate) rtt: Option<Rtt>,
     ptos: u32,
     pub(crate) most_in_flight: u64,
@@ -62,6 +65,7 @@ impl Transport {
             next: 0,
             in_flight: BTreeMap::new(),
             bytes_in_flight: 0,
+            last_acked_sent: None,
             rtt: None,
             ptos: 0,
             most_in_flight: settings.initial_window,
@@ -150,6 +154,17 @@ impl Transport {
                     self.tell(|controller| controller.on_loss(&loss));
                 }
             }
+            Step::Marks => {
+                if let Some(last_sent) = self.last_acked_sent {
+                    let marks = CongestionExperienced {
+                        now: self.now,
+                        last_sent,
+                        bytes_in_flight: self.bytes_in_flight,
+                        rtt: self.rtt,
+                    };
+                    self.tell(|controller| controller.on_congestion_experienced(&marks));
+                }
+            }
             Step::Pto => {
                 self.ptos += 1;
                 let pto = Pto {
@@ -185,6 +200,7 @@ impl Transport {
             return;
         };
         self.ptos = 0;
+        self.last_acked_sent = Some(last_sent);
         *self.acked.entry(self.now).or_default() += bytes;
         let ack = Ack {
             now: self.now,
@@ -238,15 +254,32 @@ pub(crate) fn estimate(metrics: &Metrics) -> f64 {
     metrics.bandwidth_estimate.unwrap_or(0) as f64
 }
 
-/// Checks the properties that hold at any time.
+/// The largest window: up to it, `f64` counts single bytes.
+const MAX_WINDOW: u64 = 1 << 52;
+
+/// Checks the properties that hold at any time. A rate of `u64::MAX` was infinite.
 pub(crate) fn check(transport: &Transport) {
-    let minimum = MINIMUM_WINDOW_DATAGRAMS * transport.settings.max_datagram_size;
     for controller in &transport.controllers {
-        assert!(controller.window() >= minimum);
-        assert!(controller.pacing_rate() != Some(0));
-        assert!(controller.pacing_rate() != Some(u64::MAX));
-        assert!(controller.ssthresh().is_none_or(|bytes| bytes >= minimum));
+        check_bounds(controller.as_ref(), transport.settings.max_datagram_size);
+        let metrics = controller.metrics();
+        for rate in [
+            controller.pacing_rate(),
+            metrics.bandwidth_sample,
+            metrics.bandwidth_estimate,
+        ] {
+            assert!(rate != Some(u64::MAX));
+        }
     }
+}
+
+/// Checks what holds whatever the numbers of an event are.
+pub(crate) fn check_bounds(controller: &dyn Controller, max_datagram_size: u64) {
+    let window = MINIMUM_WINDOW_DATAGRAMS * max_datagram_size..=MAX_WINDOW;
+    assert!(window.contains(&controller.window()));
+    assert!(controller
+        .ssthresh()
+        .is_none_or(|bytes| window.contains(&bytes)));
+    assert!(controller.pacing_rate() != Some(0));
 }
 
 /// A controller of the registry.
