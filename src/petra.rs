@@ -142,7 +142,7 @@ impl Petra {
     /// The queueing delay that is not drained.
     fn allowed_delay(&self) -> Duration {
         match (self.config.queue.allowed_delay(), self.rtt) {
-            (share, Some(rtt)) if share > 0.0 => self.queue.base_rtt(rtt.min).mul_f64(share),
+            (Some(share), Some(rtt)) => self.queue.base_rtt(rtt.min).mul_f64(share),
             _ => Duration::ZERO,
         }
     }

@@ -1,4 +1,6 @@
-use super::super::{Mechanisms, NewReno34Config, PetraConfig, PetraThesisConfig, WestwoodConfig};
+use super::super::{
+    Mechanisms, NewReno34Config, PetraConfig, PetraThesisConfig, QueueTarget, WestwoodConfig,
+};
 use super::*;
 
 fn thesis(text: &str) -> Result<PetraThesisConfig, OptionError> {
@@ -29,6 +31,19 @@ fn options_are_set_and_the_rest_left() {
         ..PetraThesisConfig::default()
     };
     assert_eq!(config, expected);
+}
+
+#[test]
+fn the_queue_has_three_targets() {
+    for (word, target) in [
+        ("short", QueueTarget::Short),
+        ("balanced", QueueTarget::Balanced),
+        ("full", QueueTarget::Full),
+    ] {
+        let config: PetraConfig = parse(&format!("queue={word}")).unwrap();
+        assert_eq!(config.queue, target);
+    }
+    assert!(parse::<PetraConfig>("queue=empty").is_err());
 }
 
 #[test]

@@ -202,6 +202,26 @@ mod tests {
         assert!(competition.is_detected());
     }
 
+    /// By as little as a quarter of a datagram, which the edges of the round trip explain.
+    #[test]
+    fn a_delivery_rate_that_holds_but_for_noise_shows_none() {
+        let mut competition = drained_at_100();
+        rounds(&mut competition, 100, &[100, 95]);
+        competition.on_ack(1_200 * 95 - 300);
+        assert_eq!(competition.end_round(ms(400), true, 1_200.0), None);
+        assert!(!competition.is_detected() && !competition.is_testing());
+    }
+
+    #[test]
+    fn a_round_trip_without_duration_has_no_rate() {
+        let mut competition = Competition::default();
+        rounds(&mut competition, 0, &[100]);
+        competition.end_round(ms(100), true, 1_200.0);
+        competition.on_reduction(None);
+        rounds(&mut competition, 100, &[100, 50, 50]);
+        assert!(competition.is_detected());
+    }
+
     #[test]
     fn an_abandoned_test_restores_nothing_and_finds_no_competition() {
         let mut competition = drained_at_100();

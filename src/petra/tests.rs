@@ -109,6 +109,10 @@ mod on_loss {
         petra.on_loss(&loss(2_000));
         assert_eq!(petra.window(), 20_000);
         assert_eq!(petra.phase(), Phase::CongestionAvoidance);
+        let metrics = petra.metrics();
+        assert_eq!(metrics.loss_response, Some("no_queue"));
+        assert_eq!(metrics.queue_response, Some("no_queue"));
+        assert_eq!(metrics.base_rtt, Some(MIN_RTT));
     }
 
     #[test]
@@ -226,6 +230,19 @@ mod on_spurious_loss {
         petra.on_spurious_loss(&spurious(true));
         assert_eq!(petra.window(), 130_000);
         assert_eq!(petra.ssthresh(), Some(120_000));
+    }
+
+    /// RFC 9002, Section 7.3.2: a packet sent when the event was detected belongs to it.
+    #[test]
+    fn further_losses_of_the_event_leave_it_to_be_undone() {
+        let mut petra = queued(petra());
+        petra.on_loss(&loss(2_000));
+        petra.on_loss(&Loss {
+            last_sent: ms(2_000),
+            ..loss(2_080)
+        });
+        petra.on_spurious_loss(&spurious(true));
+        assert_eq!(petra.window(), 130_000);
     }
 
     /// The transport tells of the last event only.
@@ -397,6 +414,22 @@ mod in_slow_start {
         assert!(petra.window() > before);
     }
 
+    /// A queue that falls with a pause of the application is no jitter of the path.
+    #[test]
+    fn a_pause_does_not_hide_a_later_queue() {
+        let mut petra = without(|on| on.initial_ssthresh = false);
+        flow(&mut petra, 1_000, 1_200, 90);
+        flow(&mut petra, 1_200, 1_400, 96);
+        for now in (1_400..1_600).step_by(9) {
+            petra.on_ack(&Ack {
+                app_limited: true,
+                ..measured(now, 90)
+            });
+        }
+        flow(&mut petra, 1_600, 2_000, 110);
+        assert!(petra.window.in_slow_start() && petra.queue.is_building(MIN_RTT));
+    }
+
     #[test]
     fn growth_is_by_the_bytes_acknowledged_and_faster_with_room() {
         let mut slow = without(|on| on.faster_start = false);
@@ -487,6 +520,7 @@ mod in_congestion_avoidance {
     fn nothing_grows_while_it_is_tested_whose_queue_it_is() {
         let mut petra = queued(petra());
         petra.config.drain = true;
+        petra.max_in_flight = 130_000;
         drains(&mut petra, 2_000..2_001);
         let drained = petra.window.bytes();
         let ack = measured(2_150, 100);
@@ -503,6 +537,21 @@ mod in_congestion_avoidance {
         petra.window.set(1_000_000.0);
         let decision = petra.queue_response(&measured(2_000, 100));
         assert_eq!(reduction(decision), 850_000.0);
+    }
+
+    #[test]
+    fn a_drain_takes_a_whole_datagram() {
+        let mut petra = petra();
+        petra.config.drain = false;
+        for now in (1_000..4_000).step_by(30) {
+            petra.on_ack(&measured(now, if now < 3_400 { 90 } else { 170 }));
+        }
+        petra.config.drain = true;
+        // 3600 bytes in 90 ms, and a datagram: below 0.85 x 7200, which is 6120.
+        petra.window.set_ssthresh(4_800.0);
+        petra.window.set(7_200.0);
+        let decision = petra.queue_response(&measured(4_000, 170));
+        assert_eq!(reduction(decision), 6_000.0);
     }
 
     /// Else the test for competing flows would follow a drain that changed nothing.
@@ -561,6 +610,16 @@ mod in_congestion_avoidance {
     }
 
     #[test]
+    fn a_longer_path_that_the_window_fits_leaves_it() {
+        let mut petra = steady(petra());
+        petra.follow(LongerPath {
+            min_rtt: ms(200),
+            rate: 100_000.0,
+        });
+        assert_eq!((petra.window(), petra.ssthresh()), (20_000, Some(13_200)));
+    }
+
+    #[test]
     #[cfg_attr(miri, ignore = "a minute or more in Miri")]
     fn competing_flows_make_a_loss_congestion() {
         let mut petra = queued(petra());
@@ -615,7 +674,8 @@ mod in_congestion_avoidance {
         petra.config.drain = true;
         // With the drain, delivery falls to half.
         let drains = drains(&mut petra, (2_000..2_500).step_by(2));
-        assert!(drains.len() > 1, "{drains:?}");
+        // One per round trip.
+        assert_eq!(drains, [2_000, 2_102, 2_204, 2_306, 2_408]);
         assert!(!petra.competition.is_testing() && !petra.competition.is_detected());
     }
 
@@ -650,6 +710,33 @@ mod in_congestion_avoidance {
     }
 
     #[test]
+    fn growth_is_an_eighth_of_the_window_per_round_trip_at_most() {
+        let mut petra = steady(petra());
+        for _ in 0..20 {
+            petra.increase.end_round(false, false);
+        }
+        // 16 datagrams: two of them for a window of ACKs.
+        petra.window.set(19_200.0);
+        petra.grow(&measured(2_000, 90));
+        assert_eq!(petra.window(), 19_200 + 2 * 75);
+    }
+
+    #[test]
+    fn a_queue_or_a_test_alone_does_not_stop_growth() {
+        let grows = |mut petra: Petra, latest| {
+            let before = petra.window.bytes();
+            petra.on_ack(&measured(2_000, latest));
+            petra.window.bytes() > before
+        };
+        let mut tested = steady(petra());
+        tested.competition.on_reduction(None);
+        assert!(!tested.queue_persists() && grows(tested, 90));
+        let mut standing = queued(petra());
+        standing.max_in_flight = 130_000;
+        assert!(!standing.competition.is_testing() && grows(standing, 110));
+    }
+
+    #[test]
     fn an_unused_window_does_not_grow() {
         let mut petra = steady(petra());
         let before = petra.window.bytes();
@@ -676,6 +763,14 @@ fn persistent_congestion_forgets_the_path() {
         whole_event: true,
     });
     assert_eq!(petra.window(), 2 * DATAGRAM);
+}
+
+/// RFC 9002, Section 7.2: ten datagrams of the new size.
+#[test]
+fn an_initial_window_follows_the_maximum_datagram_size() {
+    let mut petra = petra();
+    petra.on_max_datagram_size(1_500);
+    assert_eq!(petra.window(), 15_000);
 }
 
 #[test]

@@ -156,6 +156,21 @@ fn silence_is_not_the_path() {
 }
 
 #[test]
+fn silence_is_longer_than_half_the_minimum_rtt() {
+    for (sent, silence) in [(205, false), (206, true)] {
+        let mut delivery = delivery();
+        steady(&mut delivery, 100, 160);
+        delivery.on_sent(&Sent {
+            now: ms(sent),
+            time_sent: ms(sent),
+            bytes: 1_200,
+            bytes_in_flight: 1_200,
+        });
+        assert_eq!(delivery.open.unwrap().app_limited, silence);
+    }
+}
+
+#[test]
 fn a_small_window_that_is_acknowledged_whole_is_not_silence() {
     let mut delivery = delivery();
     for now in (100..1_000).step_by(90) {
