@@ -371,3 +371,44 @@ pub trait Controller: Send + Sync {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `kMinimumWindow` of RFC 9002, Section 7.2.
+    #[test]
+    fn the_minimum_window_is_two_datagrams() {
+        let settings = super::super::events::settings();
+        assert_eq!(settings.minimum_window(), 2_400);
+    }
+
+    /// The phases as qlog has them, and the reasons as its readers do.
+    #[test]
+    fn names_in_qlog_are_those_of_the_schema() {
+        let phases = [
+            Phase::SlowStart,
+            Phase::Recovery,
+            Phase::CongestionAvoidance,
+        ];
+        let names = ["slow_start", "recovery", "congestion_avoidance"];
+        assert_eq!(phases.map(Phase::as_str), names);
+        let reasons = [
+            Reduction::Loss,
+            Reduction::Pto,
+            Reduction::Ecn,
+            Reduction::PersistentCongestion,
+            Reduction::Queue,
+            Reduction::Mtu,
+        ];
+        let names = [
+            "loss",
+            "pto",
+            "ecn",
+            "persistent_congestion",
+            "queue",
+            "mtu",
+        ];
+        assert_eq!(reasons.map(Reduction::as_str), names);
+    }
+}

@@ -34,6 +34,22 @@ fn options_are_set_and_the_rest_left() {
 }
 
 #[test]
+fn the_base_has_two_names() {
+    for (word, base) in [
+        ("newreno", super::super::Base::NewReno),
+        ("westwood", super::super::Base::Westwood),
+    ] {
+        assert_eq!(thesis(&format!("base={word}")).unwrap().base, base);
+    }
+}
+
+#[test]
+fn a_number_out_of_range_names_the_range() {
+    let error = Alpha::new(1.0).unwrap_err().to_string();
+    assert_eq!(error, "out of range; expected a number from 0 to 0.999");
+}
+
+#[test]
 fn the_queue_has_three_targets() {
     for (word, target) in [
         ("short", QueueTarget::Short),

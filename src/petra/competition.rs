@@ -246,6 +246,7 @@ mod tests {
         while competition.is_detected() {
             round(competition, 100);
             lasts += 1;
+            assert!(lasts < 1_000);
         }
         lasts
     }

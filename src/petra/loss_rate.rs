@@ -74,6 +74,12 @@ mod tests {
     }
 
     #[test]
+    fn it_is_that_of_the_last_64_datagrams() {
+        let rate = after(60, 20);
+        assert_eq!((rate.acked, rate.lost), (48.0 * DATAGRAM, 16.0 * DATAGRAM));
+    }
+
+    #[test]
     fn old_losses_fade() {
         let mut rate = after(30, 10);
         assert!(rate.is_heavy(DATAGRAM));

@@ -140,7 +140,7 @@ impl MinRttFilter {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::events::{measured, ms};
+    use super::super::super::events::{measured, ms, rtt};
     use super::*;
 
     /// A packet every 10 ms with an RTT of 90 ms.
@@ -276,6 +276,13 @@ mod tests {
             ..measured(198, 45)
         };
         assert_eq!(filter.on_ack(&together), None);
+        // Nor where the packet has a sample of its own, which may be of the other.
+        let slower = Ack {
+            now: ms(248),
+            rtt: rtt(95, 95),
+            ..together
+        };
+        assert_eq!(filter.on_ack(&slower), None);
         flow(&mut filter, 250, 400);
         assert_eq!(filter.min_rtt(ms(45)), ms(90));
     }
@@ -290,6 +297,30 @@ mod tests {
             assert_eq!(filter.min_rtt(ms(45)), ms(90));
         }
         filter.on_ack(&measured(340, 50));
+        assert_eq!(filter.min_rtt(ms(45)), ms(50));
+    }
+
+    #[test]
+    fn packets_sent_together_do_not_hide_a_shorter_path() {
+        let mut filter = flowing();
+        filter.on_spurious_loss();
+        for now in [300, 310, 320, 330, 340] {
+            for _ in 0..2 {
+                filter.on_ack(&measured(now, 50));
+            }
+        }
+        assert_eq!(filter.min_rtt(ms(45)), ms(50));
+    }
+
+    #[test]
+    fn later_samples_confirm_only_a_recent_one() {
+        let mut filter = flowing();
+        filter.on_spurious_loss();
+        filter.on_ack(&measured(198, 45));
+        flow(&mut filter, 250, 450);
+        for now in [450, 460, 470, 480, 490] {
+            filter.on_ack(&measured(now, 50));
+        }
         assert_eq!(filter.min_rtt(ms(45)), ms(50));
     }
 

@@ -319,6 +319,21 @@ mod tests {
     }
 
     #[test]
+    fn a_round_trip_that_the_window_did_not_limit_begins_a_new_comparison() {
+        let mut change = PathChange::default();
+        change.on_calm_round(RATE);
+        for round in 0..10 {
+            change.on_window(1e3 * f64::from(100 + round));
+            // Without it, the rounds before and after would be enough.
+            if round == 5 {
+                change.on_unlimited_round();
+            } else {
+                assert_eq!(change.on_delayed_round(delayed(180)), None, "{round}");
+            }
+        }
+    }
+
+    #[test]
     fn a_delay_that_stays_with_the_window_shows_nothing() {
         assert_eq!(rounds([(180, 100); 40]), None);
     }

@@ -445,6 +445,24 @@ mod section_4_3 {
     }
 }
 
+/// A window that is the minimum already: further losses of what was sent are answered.
+#[test]
+fn a_timeout_at_the_minimum_begins_a_recovery_period() {
+    let mut controller = thesis(Base::NewReno, |_| ());
+    controller.window.set(0.0);
+    controller.on_pto(&pto(100));
+    assert_eq!(controller.phase(), Phase::Recovery);
+}
+
+#[test]
+fn a_window_is_paced_over_a_round_trip() {
+    let mut controller = thesis(Base::NewReno, |_| ());
+    assert_eq!(controller.pacing_rate(), None);
+    controller.on_ack(&ack(100, DATAGRAM));
+    // 2 x 13 200 / 0.09, in slow start
+    assert_eq!(controller.pacing_rate(), Some(293_333));
+}
+
 #[test]
 fn persistent_congestion_leaves_the_minimum_window() {
     let mut controller = thesis(Base::Westwood, |on| *on = Mechanisms::ALL);

@@ -397,3 +397,121 @@ fn congestion_experienced_reduces_once_per_round_trip() {
         assert_eq!(path.window(), after, "{name}");
     }
 }
+
+fn path(name: &str) -> Path {
+    Path::new(registry::factory(name, "").unwrap(), settings())
+}
+
+#[test]
+fn a_path_has_the_numbers_of_its_controller_and_of_the_bytes_in_flight() {
+    let mut path = path("newreno-34");
+    assert_eq!(
+        (path.initial_window(), path.max_datagram_size()),
+        (INITIAL, DATAGRAM)
+    );
+    assert_eq!(
+        (path.ssthresh(), path.pacing_rate(), path.send_quantum()),
+        (None, None, None)
+    );
+    for _ in 0..4 {
+        path.sent(ms(0), DATAGRAM);
+    }
+    path.lost(ms(100), ms(0), DATAGRAM, 1);
+    path.discarded(DATAGRAM);
+    assert_eq!(path.bytes_in_flight(), 2 * DATAGRAM);
+    // 0.75 x 12 000
+    assert_eq!((path.window(), path.ssthresh()), (9_000, Some(9_000)));
+    assert_eq!(path.metrics().reductions, 1);
+    path.set_max_datagram_size(5_000);
+    assert_eq!((path.window(), path.max_datagram_size()), (10_000, 5_000));
+    let text = format!("{path:?}");
+    assert!(
+        text.contains("controller: \"newreno-34\", window: 10000"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_burst_is_a_millisecond_of_the_rate_and_two_datagrams_at_least() {
+    for (round_trip, rate, burst) in [(1, 28_800_000, 28_800), (100, 288_000, 2_400)] {
+        let mut path = path("newreno-34");
+        path.sent(ms(0), DATAGRAM);
+        path.acked(ms(0), DATAGRAM);
+        path.end_acks(ms(round_trip), end(0));
+        // 2 x (12 000 + 2 x 1200) per round trip
+        assert_eq!(path.pacing_rate(), Some(rate));
+        assert_eq!(path.send_quantum(), Some(burst));
+    }
+}
+
+/// Another frame with the largest number of the last one (RFC 9002, Section 5.1).
+#[test]
+fn the_same_largest_packet_gives_no_second_sample() {
+    let (mut path, _) = recorded();
+    for now in [70, 90] {
+        path.acked(ms(20), DATAGRAM);
+        path.end_acks(ms(now), end(3));
+    }
+    assert_eq!(path.rtt().unwrap().latest, ms(50));
+}
+
+/// The packet is sent at 10 ms, and the application is idle then.
+#[test]
+fn a_full_window_limits_what_was_sent_before_it() {
+    for (full, app_limited) in [
+        (None, true),
+        (Some(0), true),
+        (Some(10), false),
+        (Some(20), false),
+    ] {
+        let (mut path, told) = recorded();
+        path.sent(ms(0), DATAGRAM);
+        if full == Some(0) {
+            path.window_blocked();
+        }
+        path.sent(ms(10), DATAGRAM);
+        path.application_idle(ms(10));
+        match full {
+            Some(10) => path.window_blocked(),
+            Some(20) => {
+                path.sent(ms(20), DATAGRAM);
+                path.window_blocked();
+            }
+            _ => (),
+        }
+        path.acked(ms(10), DATAGRAM);
+        path.end_acks(ms(70), end(1));
+        assert_eq!(
+            told.lock().unwrap().acks[0].app_limited,
+            app_limited,
+            "{full:?}"
+        );
+    }
+}
+
+#[test]
+fn a_loss_without_bytes_is_one_of_this_path() {
+    let (mut path, told) = recorded();
+    path.lost(ms(50), ms(0), 0, 1);
+    assert_eq!(told.lock().unwrap().losses.len(), 1);
+}
+
+/// RFC 9002, Section 7.3.2: packets sent until the event was detected belong to it.
+#[test]
+fn a_loss_event_has_what_was_sent_before_it_was_detected() {
+    for (last_sent, packets) in [(100, 2), (101, 1)] {
+        let (mut path, told) = recorded();
+        path.sent(ms(0), DATAGRAM);
+        path.lost(ms(100), ms(0), DATAGRAM, 1);
+        path.sent(ms(101), DATAGRAM);
+        path.lost(ms(200), ms(last_sent), DATAGRAM, 1);
+        path.spurious_loss_event();
+        assert_eq!(told.lock().unwrap().spurious[0].packets, packets);
+    }
+}
+
+#[test]
+fn a_refused_option_is_the_source_of_the_error() {
+    let error = SelectError::from(registry::factory("bbr", "").unwrap_err());
+    assert!(std::error::Error::source(&error).is_some());
+}

@@ -1,5 +1,6 @@
 use std::fs;
 
+use super::super::events::settings;
 use super::*;
 
 /// The reference page of all options, as Markdown.
@@ -60,6 +61,17 @@ fn every_name_has_a_factory_of_that_name() {
             NAMES.join(", ")
         )
     );
+}
+
+/// RFC 9002, Section 7.2: ten datagrams of the new size.
+#[test]
+fn every_initial_window_follows_the_maximum_datagram_size() {
+    assert_eq!(names().count(), CONTROLLERS.len());
+    for name in names() {
+        let mut controller = factory(name, "").unwrap().build(settings());
+        controller.on_max_datagram_size(1_500);
+        assert_eq!(controller.window(), 15_000, "{name}");
+    }
 }
 
 #[test]

@@ -133,6 +133,10 @@ fn an_untouched_initial_window_keeps_its_count_of_datagrams() {
 #[test]
 fn a_window_in_use_keeps_its_bytes_and_its_new_minimum() {
     let mut window = window();
+    window.set(20_000.0);
+    window.set_datagram(1_400);
+    assert_eq!(window.bytes(), 20_000.0);
+    window.set_datagram(1_200);
     window.set(2_400.0);
     window.set_ssthresh(2_400.0);
     window.set_datagram(1_400);

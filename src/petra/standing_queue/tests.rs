@@ -318,3 +318,22 @@ fn the_base_rtt_is_the_minimum_until_a_round_trip_has_ended() {
     flow(&mut queue, 0, 50, 95);
     assert_eq!(queue.base_rtt(MIN_RTT), MIN_RTT);
 }
+
+/// A packet that overtook others: their losses were spurious.
+#[test]
+fn reordering_does_not_lower_the_base() {
+    let mut queue = StandingQueue::default();
+    flow(&mut queue, 100, 400, 90);
+    queue.on_spurious_loss();
+    assert_eq!(queue.base_rtt(ms(45)), MIN_RTT);
+}
+
+/// The minimum RTT falls to a new least one before it rises.
+#[test]
+fn the_swing_of_slow_start_is_measured_from_the_least_minimum() {
+    let mut jitter = SlowStartJitter::default();
+    for min in [95, 90, 100, 90] {
+        jitter.add(ms(min));
+    }
+    assert_eq!(jitter.noise(), ms(12 * 10));
+}
