@@ -210,10 +210,8 @@ impl Path {
     /// Section 5.1, <https://www.rfc-editor.org/rfc/rfc9002#section-5.1>).
     fn measure(&mut self, last_sent: Time, end: &AckEnd) -> Rtt {
         let larger = end.largest_acked > self.largest_acked;
-        let newest = match self.newest_acked {
-            Some(newest) if last_sent == newest => larger,
-            newest => Some(last_sent) > newest,
-        };
+        let sent = Some(last_sent);
+        let newest = sent > self.newest_acked || (sent == self.newest_acked && larger);
         let sample = self.now.saturating_sub(last_sent);
         match (newest, end.rtt) {
             (true, StackRtt::SmoothedBefore(smoothed)) => self.rtt.update_from(smoothed, sample),
