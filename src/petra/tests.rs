@@ -622,10 +622,21 @@ mod in_congestion_avoidance {
     }
 
     #[test]
+    fn a_longer_path_whose_delay_moves_was_a_queue() {
+        for (delay, base) in [(155, 150), (165, 90)] {
+            let mut petra = steady(petra());
+            assert!(reroute(&mut petra, false));
+            flow(&mut petra, 4_000, 6_000, delay);
+            assert_eq!(petra.queue.base_rtt(MIN_RTT), ms(base), "{delay}");
+        }
+    }
+
+    #[test]
     fn a_longer_path_that_the_window_fits_leaves_it() {
         let mut petra = steady(petra());
         petra.follow(LongerPath {
             min_rtt: ms(200),
+            additional: ms(110),
             rate: 100_000.0,
         });
         assert_eq!((petra.window(), petra.ssthresh()), (20_000, Some(13_200)));
