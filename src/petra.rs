@@ -223,7 +223,7 @@ impl Petra {
     fn watch_path(&mut self, ack: &Ack, queued: bool) {
         let rate = self.delivery.estimate();
         let fresh = self.queue.take_round();
-        if let Some(former) = self.path_change.end_round(fresh) {
+        if let Some(former) = self.path_change.end_round(fresh, self.window.datagram()) {
             self.queue.return_to(former);
         }
         if ack.app_limited || self.window.in_slow_start() {
@@ -320,6 +320,7 @@ impl Controller for Petra {
     fn on_loss(&mut self, loss: &Loss) {
         self.rtt = loss.rtt.or(self.rtt);
         self.loss_rate.on_loss(loss.bytes, self.window.datagram());
+        self.path_change.on_loss(loss.bytes);
         // As the transport counts: a packet sent after the event belongs to another event.
         if self.loss_event.is_none_or(|began| loss.last_sent > began) {
             self.loss_event = Some(loss.now);

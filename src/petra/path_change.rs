@@ -12,7 +12,7 @@
 //!
 //! The queue of several flows may keep its length for as long while they answer to a drain, and
 //! the window of one of them hardly shows in it. A longer path is therefore on trial at first:
-//! if its delay moves, it was a queue.
+//! if its delay falls, or rises and packets are lost, it was a queue.
 
 use std::time::Duration;
 
@@ -33,6 +33,9 @@ const TRIAL_ROUNDS: u32 = 32;
 
 /// Divisor of the additional delay that gives the largest movement of the delay in the trial.
 const TRIAL_DIVISOR: u32 = 8;
+
+/// Datagrams that a path may lose in the trial although its delay has risen.
+const MAX_LOST_DATAGRAMS: f64 = 1.5;
 
 /// Largest number of doublings of `MIN_ROUNDS`, one after each trial that showed a queue.
 const MAX_DOUBLINGS: u32 = 4;
@@ -60,21 +63,39 @@ struct Comparison {
     max_rate: f64,
 }
 
-/// A path that counts as longer, unless its delay moves.
+/// A path that counts as longer, unless it proves to be a queue.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     rounds: u32,
     delay: Duration,
     additional: Duration,
+    /// The delay has risen. A queue of the connection's own does that, too, but is drained
+    /// before it loses packets.
+    has_risen: bool,
+    /// Bytes lost.
+    lost: f64,
     /// The minima to return to.
     former: Minima,
 }
 
 impl Trial {
-    /// Reports a delay that a path of constant length does not have.
-    fn is_refuted_by(&self, delay: Duration) -> bool {
-        let most = (self.additional / TRIAL_DIVISOR).max(GRANULARITY);
-        delay.abs_diff(self.delay) > most
+    /// Takes the delay of a round trip. Returns true if a path of constant length does not have
+    /// it.
+    fn is_refuted_by(&mut self, delay: Duration, datagram: f64) -> bool {
+        let most = self.most();
+        self.has_risen |= delay > self.delay + most;
+        let falls = delay + most < self.delay;
+        falls || self.has_risen && self.lost > MAX_LOST_DATAGRAMS * datagram
+    }
+
+    /// Reports a delay of before: the path is short again, or the queue is empty.
+    fn is_of_before(&self, delay: Duration) -> bool {
+        delay + self.additional <= self.delay + self.most()
+    }
+
+    /// The largest movement of the delay.
+    fn most(&self) -> Duration {
+        (self.additional / TRIAL_DIVISOR).max(GRANULARITY)
     }
 }
 
@@ -135,17 +156,28 @@ impl PathChange {
             rounds: 0,
             delay: path.min_rtt,
             additional: before + path.additional,
+            has_risen: false,
+            lost: 0.0,
             former,
         });
     }
 
+    /// Takes bytes that were declared lost.
+    pub(super) fn on_loss(&mut self, bytes: u64) {
+        if let Some(trial) = &mut self.trial {
+            trial.lost += bytes as f64;
+        }
+    }
+
     /// Ends a round trip with this minimum RTT, if it is known. Returns the minima to return to
-    /// if the longer path was a queue.
-    pub(super) fn end_round(&mut self, delay: Option<Duration>) -> Option<Minima> {
+    /// if the longer path was a queue, or is short again.
+    pub(super) fn end_round(&mut self, delay: Option<Duration>, datagram: f64) -> Option<Minima> {
         let trial = self.trial.as_mut()?;
         trial.rounds += 1;
-        if delay.is_some_and(|delay| trial.is_refuted_by(delay)) {
-            self.refuted = self.refuted.saturating_add(1);
+        if let Some(delay) = delay.filter(|it| trial.is_refuted_by(*it, datagram)) {
+            if !trial.is_of_before(delay) {
+                self.refuted = self.refuted.saturating_add(1);
+            }
             return self.trial.take().map(|trial| trial.former);
         }
         if trial.rounds >= TRIAL_ROUNDS {
@@ -338,10 +370,14 @@ mod tests {
         assert_eq!(rounds([(180, 100); 40]), None);
     }
 
-    /// Round trips of a trial at 180 ms, with these delays. Returns whether it showed a queue.
+    /// Round trips of a trial at 180 ms, with these delays and a lost datagram each. Returns
+    /// whether it showed a queue.
     fn tried(change: &mut PathChange, delays: impl IntoIterator<Item = u64>) -> bool {
         change.begin_trial(LONGER.unwrap(), Minima::default());
-        let mut ends = delays.into_iter().map(|it| change.end_round(Some(ms(it))));
+        let mut ends = delays.into_iter().map(|it| {
+            change.on_loss(1_000);
+            change.end_round(Some(ms(it)), 1e3)
+        });
         ends.any(|former| former.is_some())
     }
 
@@ -351,15 +387,22 @@ mod tests {
         for (delay, queue) in [(191, false), (192, true), (169, false), (168, true)] {
             let mut change = PathChange::default();
             assert_eq!(tried(&mut change, [180, delay]), queue, "{delay}");
+            // A fall needs no loss.
+            let alone = tried(&mut PathChange::default(), [delay]);
+            assert_eq!(alone, queue && delay < 180, "{delay}");
+            // Once risen, it is a queue with the next loss.
+            let later = tried(&mut PathChange::default(), [delay, 180]);
+            assert_eq!(later, queue, "{delay}");
         }
         let mut change = PathChange::default();
-        assert_eq!(change.end_round(Some(ms(500))), None);
+        assert_eq!(change.end_round(Some(ms(500)), 1e3), None);
         // A round trip without an RTT says nothing. After the trial, the path may be shared.
         change.begin_trial(LONGER.unwrap(), Minima::default());
         for _ in 0..TRIAL_ROUNDS {
-            assert_eq!(change.end_round(None), None);
+            assert_eq!(change.end_round(None, 1e3), None);
         }
-        assert_eq!(change.end_round(Some(ms(500))), None);
+        change.on_loss(9_000);
+        assert_eq!(change.end_round(Some(ms(500)), 1e3), None);
     }
 
     #[test]
@@ -368,7 +411,7 @@ mod tests {
         let compared = |refuted: u32| {
             let mut change = PathChange::default();
             for _ in 0..refuted {
-                assert!(tried(&mut change, [250]));
+                assert!(tried(&mut change, [180, 250]));
             }
             for _ in 0..MAX_LAG {
                 change.on_calm_round(RATE);
@@ -385,8 +428,12 @@ mod tests {
             .collect();
         // The first one has to wait for the window to grow.
         assert_eq!(rounds, [7, 12, 24, 48, 96, 96]);
+        // A path that is short again was no queue.
         let mut change = PathChange::default();
-        assert!(tried(&mut change, [250]));
+        assert!(tried(&mut change, [101]));
+        assert_eq!(change.refuted, 0);
+        assert!(tried(&mut change, [102]));
+        assert_eq!(change.refuted, 1);
         assert!(!tried(&mut change, [180; 32]));
         assert_eq!(change.refuted, 0);
     }

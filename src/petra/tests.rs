@@ -623,9 +623,10 @@ mod in_congestion_avoidance {
 
     #[test]
     fn a_longer_path_whose_delay_moves_was_a_queue() {
-        for (delay, base) in [(155, 150), (165, 90)] {
+        for (delay, losses, base) in [(155, 9, 150), (165, 0, 150), (165, 9, 90), (140, 0, 90)] {
             let mut petra = steady(petra());
             assert!(reroute(&mut petra, false));
+            petra.path_change.on_loss(1_200 * losses);
             flow(&mut petra, 4_000, 6_000, delay);
             assert_eq!(petra.queue.base_rtt(MIN_RTT), ms(base), "{delay}");
         }
