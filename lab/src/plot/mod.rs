@@ -27,9 +27,6 @@ pub(crate) use self::downsample::downsample;
 pub(crate) use self::image::{file, svg, KINDS};
 pub(crate) use self::style::Style;
 
-/// Widths of pictures in points that have room for axes and legends.
-pub(crate) const WIDTHS: std::ops::RangeInclusive<u16> = 240..=4000;
-
 use palette::{Dash, Ink, Shape};
 
 /// A picture, as data.

@@ -4,9 +4,15 @@
 use std::sync::Arc;
 
 use clap::Args;
+#[cfg(feature = "print")]
+use resvg::usvg::fontdb::{Database, Source};
 
-use super::WIDTHS;
+#[cfg(feature = "print")]
+use super::tree::FONTS;
 use crate::units::parse_whole;
+
+/// Widths of pictures in points that have room for axes and legends.
+const WIDTHS: std::ops::RangeInclusive<u16> = 240..=4000;
 
 /// Width and font of figures. HTML pages have their own.
 #[derive(Args, Clone, Debug, Default)]
@@ -47,24 +53,23 @@ impl Style {
 #[derive(Clone)]
 pub(crate) struct Typeface {
     pub(super) family: String,
-    pub(super) bytes: Arc<Vec<u8>>,
+    /// That of this program, and this one.
+    pub(super) fonts: Arc<Database>,
 }
 
 #[cfg(feature = "print")]
 impl Typeface {
     fn read(path: &str) -> Result<Self, String> {
-        use resvg::usvg::fontdb::{Database, Source};
         let bytes = std::fs::read(path).map_err(|e| format!("cannot read it ({e})"))?;
-        let bytes = Arc::new(bytes);
-        let mut fonts = Database::new();
-        fonts.load_font_source(Source::Binary(bytes.clone()));
-        let face = fonts.faces().next();
+        let mut fonts = FONTS.as_ref().clone();
+        let faces = fonts.load_font_source(Source::Binary(Arc::new(bytes)));
+        let face = faces.first().and_then(|face| fonts.face(*face));
         let family = face.and_then(|face| face.families.first());
         let (family, _) = family.ok_or("not a font; expected a TrueType or OpenType font")?;
         Ok(Self {
             // It is a string in quotes of an SVG.
             family: family.replace('\'', ""),
-            bytes,
+            fonts: Arc::new(fonts),
         })
     }
 }

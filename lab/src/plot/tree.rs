@@ -3,12 +3,20 @@
 use std::sync::{Arc, LazyLock};
 
 use anyhow::Result;
-use resvg::usvg::fontdb::{Database, Source};
+use resvg::usvg::fontdb::Database;
 use resvg::usvg::{Options, Tree};
 
 use super::image::{drawn, framed};
 use super::style::Style;
 use super::Figure;
+
+/// The font of this program.
+pub(super) static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
+    let mut fonts = Database::new();
+    fonts.load_font_data(dejavu::sans::regular().to_vec());
+    fonts.set_sans_serif_family("DejaVu Sans");
+    Arc::new(fonts)
+});
 
 /// The shapes of a figure with its margin, in the colours of paper.
 ///
@@ -16,18 +24,9 @@ use super::Figure;
 ///
 /// A figure without a size.
 pub(super) fn tree(figure: &Figure, style: &Style) -> Result<Tree> {
-    static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
-        let mut fonts = Database::new();
-        fonts.load_font_data(dejavu::sans::regular().to_vec());
-        fonts.set_sans_serif_family("DejaVu Sans");
-        Arc::new(fonts)
-    });
-    let mut fonts = FONTS.clone();
-    if let Some(font) = &style.font {
-        Arc::make_mut(&mut fonts).load_font_source(Source::Binary(font.bytes.clone()));
-    }
+    let fonts = style.font.as_ref().map_or(&*FONTS, |font| &font.fonts);
     let options = Options {
-        fontdb: fonts,
+        fontdb: fonts.clone(),
         ..Options::default()
     };
     let (canvas, width, height) = drawn(figure, style);

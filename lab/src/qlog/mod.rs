@@ -27,7 +27,7 @@ use petra_qlog::stats::Stats;
 use petra_qlog::QVIS_SUFFIX;
 
 use crate::note::note;
-use crate::plot::Style;
+use crate::plot::{Style, KINDS};
 use crate::results::check_target;
 use crate::units::{parse_duration, parse_size, parse_whole};
 use input::Input;
@@ -102,8 +102,9 @@ impl Plot {
         if let (Some(option), plot::Format::Html) = (self.style.option(), format) {
             bail!(
                 "{option}: not for a page, which has the font and the width of its reader (got {}); \
-                 expected another ending",
-                self.out.display()
+                 expected a file that ends in .{}",
+                self.out.display(),
+                KINDS.join(", .")
             );
         }
         let (mut curves, mut files) = (Vec::new(), Vec::new());
