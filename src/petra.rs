@@ -293,7 +293,8 @@ impl Controller for Petra {
         let grows = self.window.in_slow_start() && !ack.app_limited;
         self.queue.on_ack(ack, grows);
         let queued = self.queue_persists();
-        self.delivery.on_ack(ack, queued);
+        let limited = queued || self.loss_rate.limits_rate(self.window.datagram());
+        self.delivery.on_ack(ack, limited);
         self.update_rate();
         if self.window.in_slow_start() {
             self.slow_start.on_ack(ack);

@@ -14,9 +14,9 @@ use super::super::bandwidth::{Filter, Sample, Smoothing};
 use super::super::controller::{Ack, Sent, Time};
 use super::rounds::WindowedFilter;
 
-/// Samples that count while a queue persists, each of half a minimum RTT. A single one is
-/// as noisy as the delay, and older ones may be of a rate that has fallen since.
-const QUEUED_SAMPLES: usize = 4;
+/// Samples that count while the path limits the rate, each of half a minimum RTT. A single one
+/// is as noisy as the delay, and older ones may be of a rate that has fallen since.
+const LIMITED_SAMPLES: usize = 4;
 
 /// The sample in progress: bytes acknowledged after `start` and up to `end`.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +69,7 @@ pub(super) struct DeliveryRate {
     smoothing: Smoothing,
     peak: WindowedFilter<f64>,
     /// The last samples, newest first.
-    latest: [f64; QUEUED_SAMPLES],
+    latest: [f64; LIMITED_SAMPLES],
     /// The configured minimum interval of a sample, as a share of the minimum RTT.
     min_interval_rtts: f64,
     /// The minimum RTT, and the minimum interval that follows from it.
@@ -84,7 +84,7 @@ impl DeliveryRate {
         Self {
             smoothing: Smoothing::new(alpha),
             peak: WindowedFilter::new(f64::max),
-            latest: [0.0; QUEUED_SAMPLES],
+            latest: [0.0; LIMITED_SAMPLES],
             min_interval_rtts,
             min_rtt: Duration::ZERO,
             min_interval: Duration::ZERO,
@@ -103,9 +103,9 @@ impl DeliveryRate {
         }
     }
 
-    /// Adds an ACK to the sample in progress. `queued`: a queue persists, so that the
-    /// path limits the rate and only the last few samples count.
-    pub(super) fn on_ack(&mut self, ack: &Ack, queued: bool) {
+    /// Adds an ACK to the sample in progress. `limited`: a queue or losses show that the path
+    /// limits the rate, so that only the last few samples count.
+    pub(super) fn on_ack(&mut self, ack: &Ack, limited: bool) {
         if ack.rtt.min != self.min_rtt {
             self.min_rtt = ack.rtt.min;
             self.min_interval = self.min_rtt.mul_f64(self.min_interval_rtts);
@@ -118,7 +118,7 @@ impl DeliveryRate {
             let closed = *open;
             *open = OpenSample::at(closed.end, closed.sent_to);
             open.add(ack);
-            self.take(closed, queued);
+            self.take(closed, limited);
         } else if ack.now > open.start {
             open.add(ack);
         }
@@ -126,7 +126,7 @@ impl DeliveryRate {
 
     /// Feeds a complete sample to the filters. An app-limited sample counts only if its
     /// rate exceeds the estimate.
-    fn take(&mut self, closed: OpenSample, queued: bool) {
+    fn take(&mut self, closed: OpenSample, limited: bool) {
         let sample = closed.sample();
         let rate = sample.rate();
         self.last = Some(rate);
@@ -135,7 +135,7 @@ impl DeliveryRate {
         }
         self.latest.rotate_right(1);
         self.latest[0] = rate;
-        if queued {
+        if limited {
             self.smoothing = self.smoothing.restarted();
             self.peak = WindowedFilter::new(f64::max);
             self.latest.iter().for_each(|rate| self.peak.add(*rate));
@@ -151,7 +151,7 @@ impl DeliveryRate {
     pub(super) fn restart(&mut self) {
         self.smoothing = self.smoothing.restarted();
         self.peak = WindowedFilter::new(f64::max);
-        self.latest = [0.0; QUEUED_SAMPLES];
+        self.latest = [0.0; LIMITED_SAMPLES];
         self.open = None;
     }
 

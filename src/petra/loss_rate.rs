@@ -45,6 +45,12 @@ impl LossRate {
         self.lost > MAX_INSIGNIFICANT_DATAGRAMS * datagram
             && self.lost > MIN_CONGESTION_LOSS_RATE * all
     }
+
+    /// Reports that more is lost than acknowledged. A sender that met such losses only later has
+    /// a delivery rate of before them, which the path no longer has.
+    pub(super) fn limits_rate(&self, datagram: f64) -> bool {
+        self.lost > MAX_INSIGNIFICANT_DATAGRAMS * datagram && self.lost > self.acked
+    }
 }
 
 #[cfg(test)]
@@ -71,6 +77,13 @@ mod tests {
     fn two_datagrams_are_too_few() {
         assert!(!after(0, 2).is_heavy(DATAGRAM));
         assert!(after(0, 3).is_heavy(DATAGRAM));
+    }
+
+    #[test]
+    fn more_lost_than_acknowledged_limits_the_rate() {
+        assert!(!after(0, 2).limits_rate(DATAGRAM));
+        assert!(!after(32, 32).limits_rate(DATAGRAM));
+        assert!(after(31, 32).limits_rate(DATAGRAM));
     }
 
     #[test]

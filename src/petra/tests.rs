@@ -183,6 +183,47 @@ mod on_loss {
     }
 
     #[test]
+    fn heavy_losses_without_a_queue_leave_six_datagrams() {
+        let mut petra = steady(petra());
+        let heavy = |now| Loss {
+            bytes: 10 * DATAGRAM,
+            ..loss(now)
+        };
+        for round in 0..20 {
+            petra.on_loss(&heavy(2_000 + 200 * round));
+        }
+        // The BDP is 10 datagrams here. Most of what is sent now is lost.
+        assert_eq!(petra.window(), 10 * DATAGRAM);
+        for round in 0..40 {
+            let now = 6_000 + 200 * round;
+            petra.on_ack(&measured(now, 90));
+            petra.on_loss(&heavy(now));
+        }
+        assert_eq!(petra.window(), 6 * DATAGRAM);
+    }
+
+    #[test]
+    fn where_more_is_lost_than_acknowledged_the_rate_is_that_of_the_last_samples() {
+        let mut petra = steady(petra());
+        let before = petra.delivery.estimate().unwrap();
+        // One datagram in 90 ms, a tenth of the rate.
+        let slow = |petra: &mut Petra, from: u64| {
+            for n in 0..6 {
+                petra.on_ack(&measured(from + 90 * n, 90));
+            }
+        };
+        let mut calm = petra.clone();
+        slow(&mut calm, 2_090);
+        assert_near(calm.delivery.estimate().unwrap(), before);
+        petra.on_loss(&Loss {
+            bytes: 128 * DATAGRAM,
+            ..loss(2_000)
+        });
+        slow(&mut petra, 2_090);
+        assert_near(petra.delivery.estimate().unwrap(), before / 10.0);
+    }
+
+    #[test]
     fn before_any_estimate_few_losses_are_kept_and_many_halve() {
         let mut petra = petra();
         let first = Loss {
