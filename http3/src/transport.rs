@@ -122,6 +122,7 @@ impl Transport {
             config.set_max_pacing_rate(rate.into());
         }
         config.set_max_send_udp_payload_size(self.max_datagram_size.into());
+        config.enable_black_hole_detection(true);
         config.set_max_idle_timeout(self.idle_timeout.as_millis() as u64);
         config.set_initial_max_data(WINDOW);
         config.set_max_connection_window(WINDOW);
