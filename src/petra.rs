@@ -300,7 +300,7 @@ impl Controller for Petra {
             self.slow_start.on_ack(ack);
         }
         self.aggregation.on_ack(ack);
-        self.loss_rate.on_ack(ack.bytes, self.window.datagram());
+        self.loss_rate.on_ack(ack.bytes, &self.window);
         self.competition.on_ack(ack.bytes);
         let round_ends = self.rounds.ends(ack);
         if round_ends {
@@ -320,7 +320,7 @@ impl Controller for Petra {
 
     fn on_loss(&mut self, loss: &Loss) {
         self.rtt = loss.rtt.or(self.rtt);
-        self.loss_rate.on_loss(loss.bytes, self.window.datagram());
+        self.loss_rate.on_loss(loss.bytes, &self.window);
         self.path_change.on_loss(loss.bytes);
         // As the transport counts: a packet sent after the event belongs to another event.
         if self.loss_event.is_none_or(|began| loss.last_sent > began) {

@@ -1,4 +1,6 @@
-//! The loss rate of the last packets.
+//! The loss rate of the last round trip.
+
+use super::super::window::Window;
 
 /// Loss rate above which losses are congestion even without a queue. BBRv2 uses 2 %, but
 /// radio links lose that much, and this controller has other signs of a queue.
@@ -7,11 +9,12 @@ const MIN_CONGESTION_LOSS_RATE: f64 = 0.1;
 /// Lost datagrams that are too few to measure a loss rate.
 const MAX_INSIGNIFICANT_DATAGRAMS: f64 = 2.0;
 
-/// Datagrams over which the loss rate is measured: enough for a single loss to have little
+/// Fewest datagrams over which the loss rate is measured: enough for a single loss to have little
 /// weight, and few enough to describe the present path.
-const MEMORY_DATAGRAMS: f64 = 64.0;
+const MIN_MEMORY_DATAGRAMS: f64 = 64.0;
 
-/// Counts bytes acknowledged and lost, with exponentially fading memory.
+/// Counts bytes acknowledged and lost, with exponentially fading memory. It is a window long:
+/// among many shorter stretches of a round trip, one has a high loss rate by chance.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LossRate {
     acked: f64,
@@ -19,19 +22,19 @@ pub(super) struct LossRate {
 }
 
 impl LossRate {
-    pub(super) fn on_ack(&mut self, bytes: u64, datagram: f64) {
+    pub(super) fn on_ack(&mut self, bytes: u64, window: &Window) {
         self.acked += bytes as f64;
-        self.fade(datagram);
+        self.fade(window);
     }
 
-    pub(super) fn on_loss(&mut self, bytes: u64, datagram: f64) {
+    pub(super) fn on_loss(&mut self, bytes: u64, window: &Window) {
         self.lost += bytes as f64;
-        self.fade(datagram);
+        self.fade(window);
     }
 
-    fn fade(&mut self, datagram: f64) {
+    fn fade(&mut self, window: &Window) {
         let all = self.acked + self.lost;
-        let most = MEMORY_DATAGRAMS * datagram;
+        let most = window.bytes().max(MIN_MEMORY_DATAGRAMS * window.datagram());
         if all > most {
             self.acked *= most / all;
             self.lost *= most / all;
@@ -55,14 +58,22 @@ impl LossRate {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::controller::Settings;
     use super::*;
 
     const DATAGRAM: f64 = 1_200.0;
 
+    fn window(datagrams: u64) -> Window {
+        Window::new(Settings {
+            initial_window: datagrams * 1_200,
+            max_datagram_size: 1_200,
+        })
+    }
+
     fn after(acked: u64, lost: u64) -> LossRate {
         let mut rate = LossRate::default();
-        rate.on_ack(acked * 1_200, DATAGRAM);
-        rate.on_loss(lost * 1_200, DATAGRAM);
+        rate.on_ack(acked * 1_200, &window(10));
+        rate.on_loss(lost * 1_200, &window(10));
         rate
     }
 
@@ -87,9 +98,17 @@ mod tests {
     }
 
     #[test]
-    fn it_is_that_of_the_last_64_datagrams() {
+    fn it_is_that_of_64_datagrams_or_of_a_larger_window() {
         let rate = after(60, 20);
         assert_eq!((rate.acked, rate.lost), (48.0 * DATAGRAM, 16.0 * DATAGRAM));
+
+        let mut rate = LossRate::default();
+        rate.on_ack(500 * 1_200, &window(500));
+        rate.on_loss(500 * 1_200, &window(500));
+        assert_eq!(
+            (rate.acked, rate.lost),
+            (250.0 * DATAGRAM, 250.0 * DATAGRAM)
+        );
     }
 
     #[test]
@@ -97,10 +116,10 @@ mod tests {
         let mut rate = after(30, 10);
         assert!(rate.is_heavy(DATAGRAM));
         for _ in 0..100 {
-            rate.on_ack(1_200, DATAGRAM);
+            rate.on_ack(1_200, &window(10));
         }
         assert!(!rate.is_heavy(DATAGRAM));
-        rate.on_loss(u64::MAX, DATAGRAM);
+        rate.on_loss(u64::MAX, &window(10));
         assert!(rate.is_heavy(DATAGRAM));
     }
 }
