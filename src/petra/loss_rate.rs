@@ -59,6 +59,7 @@ impl LossRate {
 #[cfg(test)]
 mod tests {
     use super::super::super::controller::Settings;
+    use super::super::super::events::settings;
     use super::*;
 
     const DATAGRAM: f64 = 1_200.0;
@@ -66,7 +67,7 @@ mod tests {
     fn window(datagrams: u64) -> Window {
         Window::new(Settings {
             initial_window: datagrams * 1_200,
-            max_datagram_size: 1_200,
+            ..settings()
         })
     }
 
