@@ -17,6 +17,7 @@ mod competition;
 mod config;
 mod congestion_response;
 mod delivery_rate;
+mod held_acks;
 mod loss_rate;
 mod min_rtt_filter;
 mod path_change;
@@ -263,7 +264,10 @@ impl Petra {
         let bytes = self.window.bytes();
         let datagram = self.window.datagram();
         let gain = if self.window.in_slow_start() {
-            if self.queue.may_be_building(ack.rtt.min, ack.rtt.latest) {
+            if self
+                .queue
+                .may_be_building(ack.rtt.min, self.queue.recent_rtt())
+            {
                 0.0
             } else if self.on().faster_start {
                 let in_flight = (ack.bytes_in_flight as f64).max(datagram);
@@ -285,6 +289,7 @@ impl Controller for Petra {
     fn on_sent(&mut self, sent: &Sent) {
         self.max_in_flight = self.max_in_flight.max(sent.bytes_in_flight);
         self.delivery.on_sent(sent);
+        self.queue.on_sent(sent);
     }
 
     fn on_ack(&mut self, ack: &Ack) {

@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
-use super::super::controller::{Ack, Time};
+use super::super::controller::{Ack, Sent, Time};
+use super::held_acks::HeldAcks;
 use super::min_rtt_filter::{MinRttFilter, Minima};
 use super::rounds::WindowedFilter;
 
@@ -175,6 +176,7 @@ impl Unqueued {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StandingQueue {
     min_rtt: MinRttFilter,
+    held_acks: HeldAcks,
     /// The minimum RTT of an interval that has ended and was not taken.
     ended: Option<Duration>,
     /// Intervals of one round trip.
@@ -194,6 +196,7 @@ impl Default for StandingQueue {
     fn default() -> Self {
         Self {
             min_rtt: MinRttFilter::default(),
+            held_acks: HeldAcks::default(),
             ended: None,
             round: IntervalMinimum::default(),
             floor: WindowedFilter::new(Duration::min),
@@ -206,6 +209,10 @@ impl Default for StandingQueue {
 }
 
 impl StandingQueue {
+    pub(super) fn on_sent(&mut self, sent: &Sent) {
+        self.held_acks.on_sent(sent);
+    }
+
     /// Takes an ACK. `grows`: slow start lets the window grow.
     pub(super) fn on_ack(&mut self, ack: &Ack, grows: bool) {
         let max_rate = self.own_delay.rate.max(self.unqueued.rate);
@@ -213,6 +220,7 @@ impl StandingQueue {
         let Some(rtt) = self.min_rtt.on_ack(ack) else {
             return;
         };
+        let rtt = self.held_acks.on_ack(ack, rtt);
         if let Some(round) = self.round.on_sample(ack.now, rtt, ack.rtt.smoothed) {
             self.floor.end_round();
             self.floor.add(round.min);
@@ -318,12 +326,17 @@ impl StandingQueue {
             && self.round.excess(self.base_rtt(min_rtt)) >= threshold
     }
 
-    /// Returns true if a packet with this RTT may have met the beginning of a queue, at half
-    /// the threshold of [`Self::is_building`]. One packet proves nothing, but growth that
-    /// waits for proof overfills the path.
-    pub(super) fn may_be_building(&self, min_rtt: Duration, latest: Duration) -> bool {
+    /// The RTT of the last packets, less the time for which ACKs were held back.
+    pub(super) fn recent_rtt(&self) -> Duration {
+        self.held_acks.recent()
+    }
+
+    /// Returns true if packets with this RTT may have met the beginning of a queue, at half
+    /// the threshold of [`Self::is_building`]. They prove nothing, but growth that waits for
+    /// proof overfills the path.
+    pub(super) fn may_be_building(&self, min_rtt: Duration, recent: Duration) -> bool {
         let threshold = rtt_threshold(min_rtt) / 2 + self.slow_start_noise();
-        latest.saturating_sub(self.base_rtt(min_rtt)) >= threshold
+        recent.saturating_sub(self.base_rtt(min_rtt)) >= threshold
     }
 }
 
