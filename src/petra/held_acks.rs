@@ -63,7 +63,7 @@ impl HeldAcks {
         self.newest_sent = self.newest_sent.max(sent.time_sent);
     }
 
-    /// Returns the RTT sample `rtt` of this ACK, less the time for which the ACK may have been held.
+    /// Returns the RTT sample `rtt` of this ACK, less the time for which it may have been held.
     pub(super) fn on_ack(&mut self, ack: &Ack, rtt: Duration) -> Duration {
         self.min_time = ack.rtt.min / MIN_TIME_DIVISOR;
         if ack.now.saturating_sub(self.current.at) >= GRANULARITY {
