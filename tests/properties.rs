@@ -1,5 +1,6 @@
 //! Properties of every controller under arbitrary events.
 
+mod every_sequence;
 mod transport;
 
 use std::collections::BTreeMap;

@@ -74,6 +74,25 @@ impl Transport {
         }
     }
 
+    /// The same state, from which other events can follow.
+    pub(crate) fn fork(&self) -> Self {
+        let clones = self.controllers.iter().map(|it| it.try_clone());
+        Self {
+            controllers: clones.map(|it| it.expect("a clone")).collect(),
+            settings: self.settings,
+            now: self.now,
+            next: self.next,
+            in_flight: self.in_flight.clone(),
+            bytes_in_flight: self.bytes_in_flight,
+            last_acked_sent: self.last_acked_sent,
+            rtt: self.rtt,
+            ptos: self.ptos,
+            most_in_flight: self.most_in_flight,
+            acked: self.acked.clone(),
+            sent: self.sent.clone(),
+        }
+    }
+
     fn tell(&mut self, event: impl Fn(&mut dyn Controller)) {
         for controller in &mut self.controllers {
             event(controller.as_mut());

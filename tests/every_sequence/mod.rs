@@ -1,0 +1,187 @@
+//! The properties of every controller after every sequence of a few events.
+//!
+//! Other properties are tested with long sequences of arbitrary events. This is a bounded proof:
+//! bolero tries each sequence of [`LENGTH`] events, from each state in which a connection spends
+//! its time.
+
+use std::cell::Cell;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use bolero::{check, TypeGenerator};
+use petra::controller::Settings;
+
+use super::transport::{built, check as check_properties, Step, Transport};
+
+/// Events of a sequence.
+#[cfg(debug_assertions)]
+const LENGTH: usize = 4;
+#[cfg(not(debug_assertions))]
+const LENGTH: usize = 6;
+
+const CONTROLLERS: [&str; 6] = [
+    "petra",
+    "petra-thesis",
+    "westwood",
+    "westwood-nr",
+    "newreno-34",
+    "highbrow",
+];
+
+const RTT: Duration = Duration::from_millis(40);
+
+/// The events of a sequence. Each stands for a case that the controllers distinguish.
+#[derive(Clone, Copy, Debug, TypeGenerator)]
+enum Event {
+    /// Less than the granularity of a clock.
+    Instant,
+    RoundTrip,
+    /// Longer than a PTO.
+    Silence,
+    /// Ten datagrams leave.
+    Send,
+    AckOldest,
+    AckAll,
+    AckAllWhenAppLimited,
+    LoseOldest,
+    LoseAll,
+    CongestionExperienced,
+    Pto,
+    PersistentCongestion,
+    SpuriousLossEvent,
+    SmallerDatagrams,
+}
+
+const EVENTS: usize = 14;
+
+impl Event {
+    fn step(self) -> Step {
+        let ack = |count, app_limited| Step::Ack {
+            from: 0,
+            count,
+            app_limited,
+        };
+        match self {
+            Self::Instant => Step::Wait(Duration::from_nanos(1)),
+            Self::RoundTrip => Step::Wait(RTT),
+            Self::Silence => Step::Wait(100 * RTT),
+            Self::Send => Step::Send {
+                bytes: 1_400,
+                times: 10,
+            },
+            Self::AckOldest => ack(1, false),
+            Self::AckAll => ack(usize::MAX, false),
+            Self::AckAllWhenAppLimited => ack(usize::MAX, true),
+            Self::LoseOldest => Step::Lose { from: 0, count: 1 },
+            Self::LoseAll => Step::Lose {
+                from: 0,
+                count: usize::MAX,
+            },
+            Self::CongestionExperienced => Step::Marks,
+            Self::Pto => Step::Pto,
+            Self::PersistentCongestion => Step::PersistentCongestion,
+            Self::SpuriousLossEvent => Step::Spurious { whole_event: true },
+            Self::SmallerDatagrams => Step::Mtu(1_200),
+        }
+    }
+}
+
+fn started() -> Transport {
+    let settings = Settings {
+        max_datagram_size: 1_400,
+        initial_window: 14_000,
+    };
+    let controllers = CONTROLLERS.map(|name| built(name, "", settings));
+    Transport::new(controllers.into(), settings)
+}
+
+/// Adds round trips of 40 ms and `queue` more, with one ACK for two datagrams.
+fn run(transport: &mut Transport, round_trips: usize, queue: Duration) {
+    for _ in 0..round_trips {
+        transport.step(&Event::Send.step());
+        transport.step(&Step::Wait(RTT + queue));
+        for _ in 0..5 {
+            transport.step(&Step::Wait(RTT / 10));
+            transport.step(&Step::Ack {
+                from: 0,
+                count: 2,
+                app_limited: false,
+            });
+        }
+    }
+}
+
+/// The window that the bounds of RFC 9002 allow is at least two datagrams, and no loss or mark
+/// raises it.
+fn check_step(transport: &mut Transport, event: Event) {
+    let windows = |transport: &Transport| -> Vec<u64> {
+        let windows = transport.controllers.iter().map(|it| it.window());
+        windows.collect()
+    };
+    let before = windows(transport);
+    transport.step(&event.step());
+    check_properties(transport);
+    let after = windows(transport);
+    let reduces = matches!(
+        event,
+        Event::LoseOldest
+            | Event::LoseAll
+            | Event::CongestionExperienced
+            | Event::PersistentCongestion
+    );
+    for (name, (before, after)) in CONTROLLERS.iter().zip(before.iter().zip(&after)) {
+        assert!(!reduces || after <= before, "{name}: {before} to {after}");
+        let datagram = transport.settings.max_datagram_size;
+        let collapsed = matches!(event, Event::PersistentCongestion);
+        assert!(!collapsed || *after == 2 * datagram, "{name}: {after}");
+    }
+}
+
+/// Tries each sequence of events from this state.
+fn every_sequence(state: &Transport) {
+    let sequences = Cell::new(0usize);
+    let counter = AssertUnwindSafe((state, &sequences));
+    check!()
+        .exhaustive()
+        .with_type::<[Event; LENGTH]>()
+        .cloned()
+        .for_each(move |events| {
+            let (state, sequences) = *counter;
+            let mut transport = state.fork();
+            for event in events {
+                check_step(&mut transport, event);
+            }
+            sequences.set(sequences.get() + 1);
+        });
+    assert_eq!(sequences.get(), EVENTS.pow(LENGTH as u32));
+}
+
+#[test]
+fn from_the_handshake() {
+    every_sequence(&started());
+}
+
+#[test]
+fn from_slow_start() {
+    let mut transport = started();
+    run(&mut transport, 3, Duration::ZERO);
+    every_sequence(&transport);
+}
+
+#[test]
+fn from_congestion_avoidance() {
+    let mut transport = started();
+    run(&mut transport, 3, Duration::ZERO);
+    check_step(&mut transport, Event::CongestionExperienced);
+    transport.step(&Event::Send.step());
+    every_sequence(&transport);
+}
+
+#[test]
+fn from_a_standing_queue() {
+    let mut transport = started();
+    run(&mut transport, 10, Duration::ZERO);
+    run(&mut transport, 10, RTT);
+    transport.step(&Event::Send.step());
+    every_sequence(&transport);
+}
