@@ -48,7 +48,7 @@ enum Event {
     CongestionExperienced,
     Pto,
     PersistentCongestion,
-    SpuriousLossEvent,
+    SpuriousLosses,
     SmallerDatagrams,
 }
 
@@ -80,7 +80,7 @@ impl Event {
             Self::CongestionExperienced => Step::Marks,
             Self::Pto => Step::Pto,
             Self::PersistentCongestion => Step::PersistentCongestion,
-            Self::SpuriousLossEvent => Step::Spurious { whole_event: true },
+            Self::SpuriousLosses => Step::Spurious { whole_event: true },
             Self::SmallerDatagrams => Step::Mtu(1_200),
         }
     }
@@ -111,8 +111,8 @@ fn run(transport: &mut Transport, round_trips: usize, queue: Duration) {
     }
 }
 
-/// The window that the bounds of RFC 9002 allow is at least two datagrams, and no loss or mark
-/// raises it.
+/// Checks the properties after an event: no loss or mark raises the window, and persistent
+/// congestion leaves two datagrams.
 fn check_step(transport: &mut Transport, event: Event) {
     let windows = |transport: &Transport| -> Vec<u64> {
         let windows = transport.controllers.iter().map(|it| it.window());
