@@ -52,6 +52,14 @@ use standing_queue::StandingQueue;
 /// been tested on the path.
 const MAX_WINDOW_OVER_IN_FLIGHT: f64 = 2.0;
 
+/// Time for which a link or a receiver may hold ACKs back, where it is longer than the minimum
+/// RTT: what Linux's BBR allows them.
+const MAX_AGGREGATE_TIME: Duration = Duration::from_millis(100);
+
+/// Smallest target, in BDPs, that shows ACKs in large aggregates. They look like a queue that
+/// persists.
+const MIN_AGGREGATED_TARGET: f64 = 1.125;
+
 /// `kPacketThreshold` of RFC 9002, Section 6.1.1
 /// (<https://www.rfc-editor.org/rfc/rfc9002#section-6.1.1>).
 const PACKET_THRESHOLD: u64 = 3;
@@ -117,16 +125,32 @@ impl Petra {
     }
 
     /// The window that keeps the path busy: the BDP and a typical ACK aggregate, at least
-    /// one datagram. The aggregate counts for at most the BDP, so that ACKs alone cannot
-    /// inflate the window.
+    /// one datagram. The aggregate counts for at most the BDP, or what the path delivers in
+    /// `MAX_AGGREGATE_TIME`, so that ACKs alone cannot inflate the window.
     fn ssthresh_target(&self) -> Option<f64> {
         let bdp = self.bdp()?;
         let aggregate = if self.config.ack_allowance {
-            self.aggregation.typical_bytes().min(bdp)
+            let most = bdp.max(self.delivery.estimate()? * MAX_AGGREGATE_TIME.as_secs_f64());
+            self.aggregation.typical_bytes().min(most)
         } else {
             0.0
         };
         Some(bdp + aggregate.max(self.window.datagram()))
+    }
+
+    /// Returns true if ACKs come in aggregates that are large beside the BDP.
+    fn acks_are_aggregated(&self) -> bool {
+        let target = self.bdp().zip(self.ssthresh_target());
+        target.is_some_and(|(bdp, target)| target > MIN_AGGREGATED_TARGET * bdp)
+    }
+
+    /// The rate that spreads the window over the minimum RTT and the time for which ACKs are
+    /// held back. The RTT of the newest packet of an aggregate is without that time, and in it
+    /// the window would leave as a burst.
+    fn rate_for_aggregates(&self) -> Option<f64> {
+        let (rate, target) = self.delivery.estimate().zip(self.ssthresh_target())?;
+        (self.acks_are_aggregated() && !self.window.in_slow_start())
+            .then(|| rate * (self.window.bytes() / target).max(1.0))
     }
 
     /// Returns true if a standing queue is long enough to drain.
@@ -394,7 +418,9 @@ impl Controller for Petra {
 
     fn pacing_rate(&self) -> Option<u64> {
         let gain = self.config.pacing_gain.get();
-        pacing::rate(&self.window, self.rtt.as_ref(), gain)
+        let rate = pacing::rate(&self.window, self.rtt.as_ref(), gain)?;
+        let most = self.rate_for_aggregates().map(|most| (gain * most) as u64);
+        Some(rate.min(most.unwrap_or(rate)).max(1))
     }
 
     /// Mechanism 3: faster retransmission. Always an answer, so that the transport raises

@@ -25,10 +25,6 @@ const MIN_DRAIN_SHARE: f64 = 0.85;
 /// window as it is cannot tell.
 const MAX_DRAIN_SHARE: f64 = 0.95;
 
-/// Largest target, in BDPs, that a drain goes below. ACKs in larger aggregates look like a
-/// queue that persists.
-const MAX_DRAINED_TARGET: f64 = 1.125;
-
 /// Consecutive PTOs from which on a PTO may be a congestion signal. The first one only
 /// probes for a lost tail (RFC 9002, Section 6.2,
 /// <https://www.rfc-editor.org/rfc/rfc9002#section-6.2>).
@@ -195,9 +191,7 @@ impl Petra {
                 let bytes = self.window.bytes();
                 let rate = self.delivery.estimate().unwrap_or_default();
                 let allowed = rate * self.allowed_delay().as_secs_f64();
-                let aggregated = self
-                    .bdp()
-                    .is_none_or(|bdp| target > MAX_DRAINED_TARGET * bdp);
+                let aggregated = self.acks_are_aggregated();
                 let target = target + allowed;
                 if aggregated && target >= bytes {
                     return Decision::Keep(Why::AckAggregation);
