@@ -31,6 +31,19 @@ fn steady(mut petra: Petra) -> Petra {
     petra
 }
 
+/// In congestion avoidance, with ACKs of three datagrams at a time, 27 ms apart: the same rate.
+fn bunched() -> Petra {
+    let mut petra = petra();
+    for now in (1_000..3_000).step_by(27) {
+        for _ in 0..3 {
+            petra.on_ack(&measured(now, 90));
+        }
+    }
+    petra.window.set(15_600.0);
+    petra.window.set_ssthresh(15_600.0);
+    petra
+}
+
 /// With a queue of 20 ms. At this rate two datagrams would wait for 18: so it is
 /// tenfold.
 fn queued(mut petra: Petra) -> Petra {
@@ -67,32 +80,60 @@ mod target {
 
     #[test]
     fn it_allows_for_acks_in_bunches() {
-        let mut bunched = petra();
-        // Three datagrams at a time, 27 ms apart: the same rate.
-        for now in (1_000..3_000).step_by(27) {
-            for _ in 0..3 {
-                bunched.on_ack(&measured(now, 90));
-            }
-        }
+        let mut bunched = bunched();
         assert_near(bunched.ssthresh_target().unwrap(), 12_000.0 + 3_600.0);
         bunched.config.ack_allowance = false;
         assert_near(bunched.ssthresh_target().unwrap(), 12_000.0 + 1_200.0);
     }
 
     #[test]
-    fn acks_alone_at_most_double_it() {
+    fn acks_alone_add_what_the_path_delivers_in_100_ms_at_most() {
         let mut petra = steady(petra());
         petra.on_ack(&Ack {
             bytes: 1_000_000,
             ..measured(2_009, 90)
         });
         petra.on_ack(&measured(2_018, 90));
-        assert_near(petra.ssthresh_target().unwrap(), 24_000.0);
+        assert_near(petra.ssthresh_target().unwrap(), 12_000.0 + 13_333.0);
     }
 
     #[test]
     fn there_is_none_before_an_estimate() {
         assert_eq!(petra().ssthresh_target(), None);
+    }
+}
+
+mod pacing_rate {
+    use super::*;
+
+    fn of(petra: &Petra) -> f64 {
+        petra.pacing_rate().unwrap() as f64
+    }
+
+    #[test]
+    fn a_window_lasts_for_the_time_that_acks_are_held_too() {
+        let mut petra = bunched();
+        // 15 600 bytes take 117 ms at the rate of the path, not 90.
+        assert_near(of(&petra), 1.1 * 15_600.0 / 0.117);
+        petra.window.set(31_200.0);
+        assert_near(of(&petra), 1.1 * 31_200.0 / 0.117);
+    }
+
+    #[test]
+    fn a_small_window_does_not_slow_the_path_down() {
+        let mut petra = bunched();
+        petra.window.set(13_000.0);
+        petra.window.set_ssthresh(13_000.0);
+        assert_near(of(&petra), 1.1 * 133_333.0);
+    }
+
+    #[test]
+    fn without_aggregates_and_in_slow_start_it_is_a_window_a_round_trip() {
+        let single = steady(petra());
+        assert_near(of(&single), 1.1 * 20_000.0 / 0.09);
+        let mut slow_start = bunched();
+        slow_start.window.set_ssthresh(20_000.0);
+        assert_near(of(&slow_start), 1.1 * 15_600.0 / 0.09);
     }
 }
 
