@@ -56,13 +56,27 @@ const MAX_WINDOW_OVER_IN_FLIGHT: f64 = 2.0;
 /// RTT: what Linux's BBR allows them.
 const MAX_AGGREGATE_TIME: Duration = Duration::from_millis(100);
 
-/// Smallest target, in BDPs, that shows ACKs in large aggregates. They look like a queue that
-/// persists.
+/// Smallest target, in BDPs, that shows ACKs in large aggregates.
 const MIN_AGGREGATED_TARGET: f64 = 1.125;
 
 /// `kPacketThreshold` of RFC 9002, Section 6.1.1
 /// (<https://www.rfc-editor.org/rfc/rfc9002#section-6.1.1>).
 const PACKET_THRESHOLD: u64 = 3;
+
+/// The window that keeps the path busy.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    bytes: f64,
+    bdp: f64,
+}
+
+impl Target {
+    /// Returns true if ACKs come in aggregates that are large beside the BDP. They look like a
+    /// queue that persists.
+    fn is_of_aggregates(&self) -> bool {
+        self.bytes > MIN_AGGREGATED_TARGET * self.bdp
+    }
+}
 
 /// The state of one path.
 #[derive(Clone)]
@@ -127,30 +141,29 @@ impl Petra {
     /// The window that keeps the path busy: the BDP and a typical ACK aggregate, at least
     /// one datagram. The aggregate counts for at most the BDP, or what the path delivers in
     /// `MAX_AGGREGATE_TIME`, so that ACKs alone cannot inflate the window.
-    fn ssthresh_target(&self) -> Option<f64> {
-        let bdp = self.bdp()?;
+    fn target(&self) -> Option<Target> {
+        let (rate, bdp) = self.delivery.estimate().zip(self.bdp())?;
         let aggregate = if self.config.ack_allowance {
-            let most = bdp.max(self.delivery.estimate()? * MAX_AGGREGATE_TIME.as_secs_f64());
+            let most = bdp.max(rate * MAX_AGGREGATE_TIME.as_secs_f64());
             self.aggregation.typical_bytes().min(most)
         } else {
             0.0
         };
-        Some(bdp + aggregate.max(self.window.datagram()))
+        let bytes = bdp + aggregate.max(self.window.datagram());
+        Some(Target { bdp, bytes })
     }
 
-    /// Returns true if ACKs come in aggregates that are large beside the BDP.
-    fn acks_are_aggregated(&self) -> bool {
-        let target = self.bdp().zip(self.ssthresh_target());
-        target.is_some_and(|(bdp, target)| target > MIN_AGGREGATED_TARGET * bdp)
+    fn ssthresh_target(&self) -> Option<f64> {
+        self.target().map(|target| target.bytes)
     }
 
     /// The rate that spreads the window over the minimum RTT and the time for which ACKs are
     /// held back. The RTT of the newest packet of an aggregate is without that time, and in it
     /// the window would leave as a burst.
     fn rate_for_aggregates(&self) -> Option<f64> {
-        let (rate, target) = self.delivery.estimate().zip(self.ssthresh_target())?;
-        (self.acks_are_aggregated() && !self.window.in_slow_start())
-            .then(|| rate * (self.window.bytes() / target).max(1.0))
+        let (rate, target) = self.delivery.estimate().zip(self.target())?;
+        (target.is_of_aggregates() && !self.window.in_slow_start())
+            .then(|| rate * (self.window.bytes() / target.bytes).max(1.0))
     }
 
     /// Returns true if a standing queue is long enough to drain.

@@ -1,7 +1,7 @@
 //! The response to each congestion signal, as a value: reduce the window, or keep it and why.
 
 use super::super::controller::{Ack, CongestionExperienced, Loss, Pto};
-use super::Petra;
+use super::{Petra, Target};
 
 /// Smallest share of the window that remains after a loss in congestion avoidance: the
 /// multiplicative decrease factor of CUBIC (RFC 9438, Section 4.6,
@@ -97,7 +97,7 @@ impl Petra {
         }
         let heavy = self.loss_rate.is_heavy(self.window.datagram());
         let bytes = self.window.bytes();
-        let (Some(bdp), Some(target)) = (self.bdp(), self.ssthresh_target()) else {
+        let Some(Target { bdp, bytes: target }) = self.target() else {
             return if heavy || !self.on().best_recovery {
                 Decision::Reduce(self.window.half())
             } else {
@@ -179,7 +179,7 @@ impl Petra {
         if self.delivery.estimate().is_some() && !self.queue_is_too_long() {
             return Decision::Keep(Why::NoQueue);
         }
-        match self.ssthresh_target() {
+        match self.target() {
             None => Decision::Keep(Why::Unmeasured),
             Some(_) if self.window.sent_before_recovery(ack.last_sent) => {
                 Decision::Keep(Why::SentBeforeRecovery)
@@ -191,8 +191,8 @@ impl Petra {
                 let bytes = self.window.bytes();
                 let rate = self.delivery.estimate().unwrap_or_default();
                 let allowed = rate * self.allowed_delay().as_secs_f64();
-                let aggregated = self.acks_are_aggregated();
-                let target = target + allowed;
+                let aggregated = target.is_of_aggregates();
+                let target = target.bytes + allowed;
                 if aggregated && target >= bytes {
                     return Decision::Keep(Why::AckAggregation);
                 }
