@@ -140,7 +140,7 @@ impl Petra {
 
     /// The window that keeps the path busy: the BDP and a typical ACK aggregate, at least
     /// one datagram. The aggregate counts for at most the BDP, or what the path delivers in
-    /// `MAX_AGGREGATE_TIME`, so that ACKs alone cannot inflate the window.
+    /// `MAX_AGGREGATE_TIME` if that is more, so that ACKs alone cannot inflate the window.
     fn target(&self) -> Option<Target> {
         let (rate, bdp) = self.delivery.estimate().zip(self.bdp())?;
         let aggregate = if self.config.ack_allowance {
@@ -157,13 +157,18 @@ impl Petra {
         self.target().map(|target| target.bytes)
     }
 
-    /// The rate that spreads the window over the minimum RTT and the time for which ACKs are
-    /// held back. The RTT of the newest packet of an aggregate is without that time, and in it
-    /// the window would leave as a burst.
+    /// The rate that spreads the window, or the target if it is larger, over the minimum RTT and
+    /// the time for which ACKs are held back. The RTT of the newest packet of an aggregate is
+    /// without that time, and in it the window would leave as a burst.
     fn rate_for_aggregates(&self) -> Option<f64> {
         let (rate, target) = self.delivery.estimate().zip(self.target())?;
-        (target.is_of_aggregates() && !self.window.in_slow_start())
-            .then(|| rate * (self.window.bytes() / target.bytes).max(1.0))
+        if !target.is_of_aggregates() || self.window.in_slow_start() {
+            return None;
+        }
+        let min_rtt = target.bdp / rate;
+        // A low rate must not confirm itself.
+        let longest = min_rtt + min_rtt.max(MAX_AGGREGATE_TIME.as_secs_f64());
+        Some(self.window.bytes().max(target.bytes) / (target.bytes / rate).min(longest))
     }
 
     /// Returns true if a standing queue is long enough to drain.

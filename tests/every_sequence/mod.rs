@@ -9,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use bolero::{check, TypeGenerator};
-use petra::controller::Settings;
+use petra::controller::{Phase, Settings};
 
 use super::transport::{built, check as check_properties, Step, Transport};
 
@@ -137,6 +137,17 @@ fn check_step(transport: &mut Transport, event: Event) {
     }
 }
 
+/// Checks that the pacing rate of `petra` sends the window in two round trips, or in 200 ms.
+fn check_pacing(transport: &Transport) {
+    let petra = &transport.controllers[0];
+    if let (Some(rate), Some(rtt)) = (petra.pacing_rate(), transport.rtt) {
+        let base = petra.metrics().base_rtt.unwrap_or_default();
+        let longest = rtt.smoothed.max(base).max(Duration::from_millis(100));
+        let least = petra.window() as f64 / (2 * longest).as_secs_f64();
+        assert!(rate as f64 >= 0.99 * least, "{rate}, at least {least}");
+    }
+}
+
 /// Tries each sequence of events from this state.
 fn every_sequence(state: &Transport) {
     let sequences = Cell::new(0usize);
@@ -150,6 +161,7 @@ fn every_sequence(state: &Transport) {
             let mut transport = state.fork();
             for event in events {
                 check_step(&mut transport, event);
+                check_pacing(&transport);
             }
             sequences.set(sequences.get() + 1);
         });
@@ -174,6 +186,8 @@ fn from_congestion_avoidance() {
     run(&mut transport, 3, Duration::ZERO);
     check_step(&mut transport, Event::CongestionExperienced);
     transport.step(&Event::Send.step());
+    let phases = transport.controllers.iter().map(|it| it.phase());
+    assert!(phases.into_iter().all(|phase| phase != Phase::SlowStart));
     every_sequence(&transport);
 }
 
@@ -183,5 +197,7 @@ fn from_a_standing_queue() {
     run(&mut transport, 10, Duration::ZERO);
     run(&mut transport, 10, RTT);
     transport.step(&Event::Send.step());
+    let response = transport.controllers[0].metrics().queue_response;
+    assert_ne!(response, Some("no_queue"));
     every_sequence(&transport);
 }
