@@ -177,7 +177,10 @@ impl Unqueued {
 pub(super) struct StandingQueue {
     min_rtt: MinRttFilter,
     held_acks: HeldAcks,
-    /// The minimum RTT of an interval that has ended and was not taken.
+    /// The minimum RTT of the present interval as it was measured, with the time for which ACKs
+    /// were held back. What is taken out may be too much, and differs from round to round.
+    measured: Option<Duration>,
+    /// The same of an interval that has ended and was not taken.
     ended: Option<Duration>,
     /// Intervals of one round trip.
     round: IntervalMinimum,
@@ -197,6 +200,7 @@ impl Default for StandingQueue {
         Self {
             min_rtt: MinRttFilter::default(),
             held_acks: HeldAcks::default(),
+            measured: None,
             ended: None,
             round: IntervalMinimum::default(),
             floor: WindowedFilter::new(Duration::min),
@@ -220,11 +224,12 @@ impl StandingQueue {
         let Some(rtt) = self.min_rtt.on_ack(ack) else {
             return;
         };
-        let rtt = self.held_acks.on_ack(ack, rtt);
-        if let Some(round) = self.round.on_sample(ack.now, rtt, ack.rtt.smoothed) {
+        let min_rtt = self.min_rtt.min_rtt(ack.rtt.min);
+        let sample = self.held_acks.on_ack(ack, rtt, min_rtt);
+        if let Some(round) = self.round.on_sample(ack.now, sample, ack.rtt.smoothed) {
             self.floor.end_round();
             self.floor.add(round.min);
-            self.ended = Some(round.min);
+            self.ended = self.measured.take();
             if grows {
                 self.slow_start_jitter.add(round.min);
             } else {
@@ -234,6 +239,7 @@ impl StandingQueue {
             let range = self.range.unwrap_or(last);
             self.range = Some(range - range / RANGE_EWMA_DIVISOR + last / RANGE_EWMA_DIVISOR);
         }
+        self.measured = Some(self.measured.map_or(rtt, |min| min.min(rtt)));
     }
 
     /// Takes the estimate of the path's rate in bytes per second, and the bytes of a datagram.

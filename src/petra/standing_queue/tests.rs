@@ -337,3 +337,35 @@ fn the_swing_of_slow_start_is_measured_from_the_least_minimum() {
     }
     assert_eq!(jitter.noise(), ms(12 * 10));
 }
+
+/// Slots of 50 ms, of which the window fills 30, on a path that was 90 ms long and is 140. The
+/// newest packet may have waited for 25 ms, as long as the first, and the path is no shorter.
+#[test]
+fn a_round_trip_is_as_long_as_it_was_measured() {
+    let mut queue = StandingQueue::default();
+    queue.on_ack(&measured(900, 90), true);
+    for slot in (1_000..2_000).step_by(50) {
+        for sent in (slot..slot + 30).step_by(5) {
+            queue.on_sent(&Sent {
+                now: ms(sent),
+                time_sent: ms(sent),
+                bytes: 1_200,
+                bytes_in_flight: 1_200,
+            });
+        }
+        // The ACKs of the slot before the last two.
+        for sent in (slot - 150..slot - 120).step_by(5) {
+            let now = slot + 20;
+            queue.on_ack(
+                &Ack {
+                    first_sent: ms(sent),
+                    newest_sent: ms(sent),
+                    ..measured(now, now - sent)
+                },
+                true,
+            );
+        }
+    }
+    assert_eq!(queue.take_round(), Some(ms(145)));
+    assert!(queue.floor.get().is_some_and(|floor| floor < ms(145)));
+}
