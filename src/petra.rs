@@ -78,6 +78,15 @@ impl Target {
     }
 }
 
+/// A window that is spread over the minimum RTT and the time for which ACKs are held back. The RTT
+/// of the newest packet of an aggregate is without that time, and in it the window would leave as
+/// a burst.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    bytes: f64,
+    seconds: f64,
+}
+
 /// The state of one path.
 #[derive(Clone)]
 struct Petra {
@@ -87,6 +96,8 @@ struct Petra {
     queue: StandingQueue,
     loss_rate: LossRate,
     aggregation: AckAggregation,
+    /// As of the last round trip, where ACKs are held back.
+    spread: Option<Spread>,
     rounds: RoundCounter,
     slow_start: SlowStart,
     increase: AdditiveIncrease,
@@ -113,6 +124,7 @@ impl Petra {
             queue: StandingQueue::default(),
             loss_rate: LossRate::default(),
             aggregation: AckAggregation::default(),
+            spread: None,
             rounds: RoundCounter::default(),
             slow_start: SlowStart::new(alpha),
             increase: AdditiveIncrease::default(),
@@ -157,18 +169,17 @@ impl Petra {
         self.target().map(|target| target.bytes)
     }
 
-    /// The rate that spreads the window, or the target if it is larger, over the minimum RTT and
-    /// the time for which ACKs are held back. The RTT of the newest packet of an aggregate is
-    /// without that time, and in it the window would leave as a burst.
-    fn rate_for_aggregates(&self) -> Option<f64> {
-        let (rate, target) = self.delivery.estimate().zip(self.target())?;
-        if !target.is_of_aggregates() || self.window.in_slow_start() {
-            return None;
-        }
+    /// The time that the window, or the target if it is larger, lasts where ACKs are held back.
+    fn spread_for_aggregates(&self) -> Option<Spread> {
+        let rate = self.delivery.estimate()?;
+        let target = self.target().filter(Target::is_of_aggregates)?;
         let min_rtt = target.bdp / rate;
         // A low rate must not confirm itself.
         let longest = min_rtt + min_rtt.max(MAX_AGGREGATE_TIME.as_secs_f64());
-        Some(self.window.bytes().max(target.bytes) / (target.bytes / rate).min(longest))
+        Some(Spread {
+            bytes: target.bytes,
+            seconds: (target.bytes / rate).min(longest),
+        })
     }
 
     /// Returns true if a standing queue is long enough to drain.
@@ -244,6 +255,7 @@ impl Petra {
         self.delivery.end_round();
         self.update_rate();
         self.aggregation.end_round();
+        self.spread = self.spread_for_aggregates();
         let queued = self.queue_persists();
         self.increase.end_round(queued, ack.app_limited);
         if ack.app_limited {
@@ -404,6 +416,7 @@ impl Controller for Petra {
     fn on_persistent_congestion(&mut self, _now: Time) {
         self.window.collapse();
         self.delivery.restart();
+        self.spread = None;
         self.slow_start = SlowStart::new(self.config.alpha.get());
         self.queue = StandingQueue::default();
         self.increase = AdditiveIncrease::default();
@@ -437,8 +450,11 @@ impl Controller for Petra {
     fn pacing_rate(&self) -> Option<u64> {
         let gain = self.config.pacing_gain.get();
         let rate = pacing::rate(&self.window, self.rtt.as_ref(), gain)?;
-        let most = self.rate_for_aggregates().map(|most| (gain * most) as u64);
-        Some(rate.min(most.unwrap_or(rate)).max(1))
+        let Some(spread) = self.spread.filter(|_| !self.window.in_slow_start()) else {
+            return Some(rate);
+        };
+        let most = gain * self.window.bytes().max(spread.bytes) / spread.seconds;
+        Some(rate.min(most as u64).max(1))
     }
 
     /// Mechanism 3: faster retransmission. Always an answer, so that the transport raises

@@ -43,7 +43,9 @@ pub(super) struct HeldAcks {
     pauses: [Pause; MAX_PAUSES],
     /// The index of the oldest pause.
     oldest: usize,
+    /// The shortest time that counts, and the minimum RTT that it follows from.
     min_time: Duration,
+    min_rtt: Duration,
     current: Aggregate,
     /// The smallest sample of the aggregate before.
     previous: Option<Duration>,
@@ -53,7 +55,7 @@ pub(super) struct HeldAcks {
 impl HeldAcks {
     pub(super) fn on_sent(&mut self, sent: &Sent) {
         let length = sent.time_sent.saturating_sub(self.newest_sent);
-        if length >= self.min_time.max(GRANULARITY) {
+        if length >= self.min_time {
             self.pauses[self.oldest] = Pause {
                 after: self.newest_sent,
                 length,
@@ -65,8 +67,16 @@ impl HeldAcks {
 
     /// Returns the RTT sample `rtt` of this ACK, less the time for which it may have been held:
     /// at least `min_rtt`, that of the present path.
-    pub(super) fn on_ack(&mut self, ack: &Ack, rtt: Duration, min_rtt: Duration) -> Duration {
-        self.min_time = ack.rtt.min / MIN_TIME_DIVISOR;
+    pub(super) fn on_ack(
+        &mut self,
+        ack: &Ack,
+        rtt: Duration,
+        min_rtt: impl FnOnce() -> Duration,
+    ) -> Duration {
+        if ack.rtt.min != self.min_rtt {
+            self.min_rtt = ack.rtt.min;
+            self.min_time = (ack.rtt.min / MIN_TIME_DIVISOR).max(GRANULARITY);
+        }
         if ack.now.saturating_sub(self.current.at) >= GRANULARITY {
             self.previous = self.current.min;
             self.current = Aggregate {
@@ -77,9 +87,9 @@ impl HeldAcks {
         }
         // The ACK of the first packet was held for so long at least, and so may be the next ones.
         let held = ack.newest_sent.saturating_sub(self.current.first_sent);
-        let aggregated = held >= self.min_time.max(GRANULARITY);
+        let aggregated = held >= self.min_time;
         let sample = if aggregated {
-            let longest = rtt.saturating_sub(min_rtt);
+            let longest = rtt.saturating_sub(min_rtt());
             rtt - held.min(self.pause_after(ack)).min(longest)
         } else {
             rtt
@@ -140,13 +150,13 @@ mod tests {
             rtt: rtt(now - at, 90),
             ..ack(now, 1_200)
         };
-        acks.on_ack(&ack, ms(now - at), MIN_RTT).as_millis() as u64
+        acks.on_ack(&ack, ms(now - at), || MIN_RTT).as_millis() as u64
     }
 
     #[test]
     fn acks_held_while_the_sender_paused_show_the_minimum() {
         let mut acks = HeldAcks::default();
-        acks.on_ack(&ack(900, 1_200), MIN_RTT, MIN_RTT);
+        acks.on_ack(&ack(900, 1_200), MIN_RTT, || MIN_RTT);
         // Of a slot of 50 ms, the window fills 30.
         send(&mut acks, 1_000, 1_030);
         let samples: Vec<_> = (0..6)
@@ -160,7 +170,7 @@ mod tests {
     #[test]
     fn a_pause_between_packets_in_flight_bounds_the_time_held() {
         let mut acks = HeldAcks::default();
-        acks.on_ack(&ack(900, 1_200), MIN_RTT, MIN_RTT);
+        acks.on_ack(&ack(900, 1_200), MIN_RTT, || MIN_RTT);
         send(&mut acks, 1_000, 1_030);
         send(&mut acks, 1_040, 1_060);
         for at in (1_000..1_025).step_by(5) {

@@ -224,7 +224,7 @@ impl StandingQueue {
         let Some(rtt) = self.min_rtt.on_ack(ack) else {
             return;
         };
-        let min_rtt = self.min_rtt.min_rtt(ack.rtt.min);
+        let min_rtt = || self.min_rtt.min_rtt(ack.rtt.min);
         let sample = self.held_acks.on_ack(ack, rtt, min_rtt);
         if let Some(round) = self.round.on_sample(ack.now, sample, ack.rtt.smoothed) {
             self.floor.end_round();
