@@ -37,19 +37,34 @@ struct Aggregate {
 }
 
 /// Takes the time for which ACKs were held back out of the RTT samples.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct HeldAcks {
     newest_sent: Time,
     pauses: [Pause; MAX_PAUSES],
     /// The index of the oldest pause.
     oldest: usize,
-    /// The shortest time that counts, and the minimum RTT that it follows from.
-    min_time: Duration,
+    /// The minimum RTT, and the shortest time that counts, which follows from it.
     min_rtt: Duration,
+    min_time: Duration,
     current: Aggregate,
     /// The smallest sample of the aggregate before.
     previous: Option<Duration>,
     recent: Duration,
+}
+
+impl Default for HeldAcks {
+    fn default() -> Self {
+        Self {
+            newest_sent: Time::ZERO,
+            pauses: [Pause::default(); MAX_PAUSES],
+            oldest: 0,
+            min_rtt: Duration::ZERO,
+            min_time: GRANULARITY,
+            current: Aggregate::default(),
+            previous: None,
+            recent: Duration::ZERO,
+        }
+    }
 }
 
 impl HeldAcks {

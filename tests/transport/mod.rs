@@ -291,6 +291,30 @@ pub(crate) fn check(transport: &Transport) {
     }
 }
 
+/// Takes a step, and checks the properties after it: no loss, mark or app-limited ACK raises a
+/// window, and persistent congestion leaves two datagrams.
+pub(crate) fn checked_step(transport: &mut Transport, step: &Step) {
+    let windows = |transport: &Transport| -> Vec<u64> {
+        let windows = transport.controllers.iter().map(|it| it.window());
+        windows.collect()
+    };
+    let before = windows(transport);
+    transport.step(step);
+    check(transport);
+    for (before, after) in before.into_iter().zip(windows(transport)) {
+        match step {
+            Step::Lose { .. } | Step::Marks => assert!(after <= before),
+            Step::Ack {
+                app_limited: true, ..
+            } => assert!(after <= before),
+            Step::PersistentCongestion => {
+                assert_eq!(after, 2 * transport.settings.max_datagram_size);
+            }
+            _ => (),
+        }
+    }
+}
+
 /// Checks what holds whatever the numbers of an event are.
 pub(crate) fn check_bounds(controller: &dyn Controller, max_datagram_size: u64) {
     let window = MINIMUM_WINDOW_DATAGRAMS * max_datagram_size..=MAX_WINDOW;
