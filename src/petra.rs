@@ -189,16 +189,8 @@ impl Petra {
 
     /// Returns true if a standing queue is longer than the user allows.
     fn queue_is_too_long(&self) -> bool {
-        let allowed = self.allowed_delay();
+        let allowed = self.config.queue.allowed_delay();
         self.test_queue(|queue, min_rtt| queue.persists_beyond(allowed, min_rtt))
-    }
-
-    /// The queueing delay that is not drained.
-    fn allowed_delay(&self) -> Duration {
-        match (self.config.queue.allowed_delay(), self.rtt) {
-            (Some(share), Some(rtt)) => self.queue.base_rtt(rtt.min).mul_f64(share),
-            _ => Duration::ZERO,
-        }
     }
 
     /// Returns true if a standing queue is long enough to explain a loss.

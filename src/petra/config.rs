@@ -27,8 +27,11 @@ impl QueueTarget {
     }
 
     /// The queueing delay that is not drained, as a share of the base RTT.
-    pub(super) fn allowed_delay(self) -> Option<f64> {
-        (self == QueueTarget::Full).then_some(0.5)
+    pub(super) fn allowed_delay(self) -> f64 {
+        match self {
+            QueueTarget::Short | QueueTarget::Balanced => 0.0,
+            QueueTarget::Full => 0.5,
+        }
     }
 }
 

@@ -189,8 +189,7 @@ impl Petra {
             Some(_) if self.competition.is_testing() => Decision::Keep(Why::TestPending),
             Some(target) => {
                 let bytes = self.window.bytes();
-                let rate = self.delivery.estimate().unwrap_or_default();
-                let allowed = rate * self.allowed_delay().as_secs_f64();
+                let allowed = target.bdp * self.config.queue.allowed_delay();
                 let aggregated = target.is_of_aggregates();
                 let target = target.bytes + allowed;
                 if aggregated && target >= bytes {

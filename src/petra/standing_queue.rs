@@ -301,28 +301,29 @@ impl StandingQueue {
     /// Returns true if every packet of the last round trip waited for long enough to make a
     /// drain worthwhile.
     pub(super) fn persists(&self, min_rtt: Duration) -> bool {
-        self.persists_beyond(Duration::ZERO, min_rtt)
+        self.persists_beyond(0.0, min_rtt)
     }
 
-    /// Returns true if every packet of the last round trip waited for longer than `allowed`
-    /// by as much as [`Self::persists`] asks for.
-    pub(super) fn persists_beyond(&self, allowed: Duration, min_rtt: Duration) -> bool {
+    /// Returns true if every packet of the last round trip waited for longer than `allowed`, a
+    /// share of the base RTT, by as much as [`Self::persists`] asks for.
+    pub(super) fn persists_beyond(&self, allowed: f64, min_rtt: Duration) -> bool {
         self.excess_is_above(allowed, min_rtt, DRAIN_DELAY_DIVISOR)
     }
 
     /// Returns true if every packet of the last round trip waited for long enough to
     /// explain a loss.
     pub(super) fn explains_loss(&self, min_rtt: Duration) -> bool {
-        self.excess_is_above(Duration::ZERO, min_rtt, LOSS_DELAY_DIVISOR)
+        self.excess_is_above(0.0, min_rtt, LOSS_DELAY_DIVISOR)
     }
 
-    fn excess_is_above(&self, allowed: Duration, min_rtt: Duration, divisor: u32) -> bool {
+    fn excess_is_above(&self, allowed: f64, min_rtt: Duration, divisor: u32) -> bool {
         // Most ACKs meet no queue. The base RTT is no less than the minimum RTT.
         if self.round.excess(min_rtt) <= GRANULARITY {
             return false;
         }
+        let base = self.base_rtt(min_rtt);
         let least = min_delay(min_rtt, divisor, self.unqueued.delay).max(self.noise());
-        self.round.excess(self.base_rtt(min_rtt)) > least.saturating_add(allowed)
+        self.round.excess(base) > least.saturating_add(base.mul_f64(allowed))
     }
 
     /// Returns true if a queue builds in slow start, confirmed by a whole round trip.

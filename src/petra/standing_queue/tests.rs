@@ -176,8 +176,8 @@ fn an_allowed_delay_raises_the_threshold() {
     let mut queue = StandingQueue::default();
     flow(&mut queue, 0, 400, 100);
     // 90 / 48 = 1.875 ms
-    for (allowed, persists) in [(8, true), (9, false)] {
-        let beyond = queue.persists_beyond(ms(allowed), MIN_RTT);
+    for (allowed, persists) in [(8.0 / 90.0, true), (9.0 / 90.0, false)] {
+        let beyond = queue.persists_beyond(allowed, MIN_RTT);
         assert_eq!(beyond, persists, "{allowed}");
     }
 }
