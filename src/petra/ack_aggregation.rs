@@ -1,4 +1,4 @@
-//! ACK aggregation: the number of bytes that ACKs acknowledge at one instant.
+//! ACK aggregation: the number of bytes that ACKs acknowledge at once.
 //!
 //! Receivers delay ACKs (RFC 9000, Section 13.2.1,
 //! <https://www.rfc-editor.org/rfc/rfc9000#section-13.2.1>), and links hold them back
@@ -6,6 +6,7 @@
 //! count as in flight, so a window of exactly the delivery rate times the minimum RTT
 //! stalls.
 
+use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Time};
 use super::rounds::FILTER_ROUNDS;
 
@@ -13,35 +14,46 @@ use super::rounds::FILTER_ROUNDS;
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     bytes: f64,
-    /// The sum of the squares of the aggregates' sizes.
-    squares: f64,
+    /// The sum of the aggregates' sizes, each times the bytes that it acknowledged.
+    weighted: f64,
 }
 
-/// Measures aggregates: the bytes that are acknowledged at one instant.
+/// Measures aggregates: the bytes that ACKs within the granularity of timers acknowledge beyond
+/// what the path delivers meanwhile. Between the ACKs of an aggregate is the time that the way
+/// back takes to transmit them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AckAggregation {
-    /// The instant of the present aggregate.
-    at: Time,
-    /// Bytes of the present aggregate so far.
+    /// The time of the first ACK of the present aggregate.
+    began: Time,
+    /// The bytes that it acknowledged so far.
     bytes: f64,
+    /// Its size so far.
+    size: f64,
     current: Sums,
     previous: Sums,
     rounds: u32,
 }
 
 impl AckAggregation {
-    pub(super) fn on_ack(&mut self, ack: &Ack) {
-        if ack.now > self.at {
+    /// Takes an ACK, and the rate of the path in bytes per second if it is known.
+    pub(super) fn on_ack(&mut self, ack: &Ack, rate: Option<f64>) {
+        let acked = ack.bytes as f64;
+        let elapsed = ack.now.saturating_sub(self.began);
+        if elapsed >= GRANULARITY {
             self.end_aggregate();
-            self.at = ack.now;
+            self.began = ack.now;
+            self.bytes = acked;
+            self.size = acked;
+        } else {
+            self.bytes += acked;
+            let meanwhile = rate.unwrap_or_default() * elapsed.as_secs_f64();
+            self.size = (self.bytes - meanwhile).max(acked);
         }
-        self.bytes += ack.bytes as f64;
     }
 
     fn end_aggregate(&mut self) {
         self.current.bytes += self.bytes;
-        self.current.squares += self.bytes * self.bytes;
-        self.bytes = 0.0;
+        self.current.weighted += self.bytes * self.size;
     }
 
     pub(super) fn end_round(&mut self) {
@@ -56,9 +68,9 @@ impl AckAggregation {
     /// trips. One large aggregate among many small ones has little weight.
     pub(super) fn typical_bytes(&self) -> f64 {
         let bytes = self.current.bytes + self.previous.bytes;
-        let squares = self.current.squares + self.previous.squares;
+        let weighted = self.current.weighted + self.previous.weighted;
         if bytes > 0.0 {
-            squares / bytes
+            weighted / bytes
         } else {
             0.0
         }
@@ -67,17 +79,50 @@ impl AckAggregation {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::super::events::ack;
     use super::*;
+
+    /// 1200 bytes per millisecond.
+    const RATE: Option<f64> = Some(1.2e6);
+
+    /// An ACK after this many microseconds.
+    fn ack_at(us: u64, bytes: u64) -> Ack {
+        Ack {
+            now: Duration::from_micros(us),
+            ..ack(1_000, bytes)
+        }
+    }
 
     #[test]
     fn frames_of_one_instant_are_one_aggregate() {
         let mut aggregation = AckAggregation::default();
-        aggregation.on_ack(&ack(100, 1_200));
-        aggregation.on_ack(&ack(100, 2_400));
-        aggregation.on_ack(&ack(120, 3_600));
-        aggregation.on_ack(&ack(121, 3_600));
+        aggregation.on_ack(&ack(100, 1_200), None);
+        aggregation.on_ack(&ack(100, 2_400), None);
+        aggregation.on_ack(&ack(120, 3_600), None);
+        aggregation.on_ack(&ack(121, 3_600), None);
         assert_eq!(aggregation.typical_bytes(), 3_600.0);
+    }
+
+    #[test]
+    fn acks_that_the_way_back_transmits_in_a_row_are_one_aggregate() {
+        let mut aggregation = AckAggregation::default();
+        for us in [0, 250, 500, 750] {
+            aggregation.on_ack(&ack_at(10_000 + us, 3_600), RATE);
+        }
+        aggregation.on_ack(&ack_at(11_000, 0), RATE);
+        // 4 x 3600, less 900 that the path delivers in 0.75 ms.
+        assert_eq!(aggregation.typical_bytes(), 13_500.0);
+    }
+
+    #[test]
+    fn acks_as_fast_as_the_path_are_no_aggregate() {
+        let mut aggregation = AckAggregation::default();
+        for us in (10_000..100_000).step_by(100) {
+            aggregation.on_ack(&ack_at(us, 120), RATE);
+        }
+        assert!((120.0..120.1).contains(&aggregation.typical_bytes()));
     }
 
     #[test]
@@ -85,10 +130,10 @@ mod tests {
         let mut aggregation = AckAggregation::default();
         assert_eq!(aggregation.typical_bytes(), 0.0);
         for at in 1..=10 {
-            aggregation.on_ack(&ack(100 * at, 1_200));
+            aggregation.on_ack(&ack(100 * at, 1_200), None);
         }
-        aggregation.on_ack(&ack(2_000, 12_000));
-        aggregation.on_ack(&ack(2_100, 1_200));
+        aggregation.on_ack(&ack(2_000, 12_000), None);
+        aggregation.on_ack(&ack(2_100, 1_200), None);
         // Half of the bytes came in aggregates of 1200, half in one of 12000.
         assert_eq!(aggregation.typical_bytes(), 6_600.0);
     }
@@ -96,8 +141,8 @@ mod tests {
     #[test]
     fn an_aggregate_is_remembered_for_five_to_ten_round_trips() {
         let mut aggregation = AckAggregation::default();
-        aggregation.on_ack(&ack(100, 6_000));
-        aggregation.on_ack(&ack(200, 0));
+        aggregation.on_ack(&ack(100, 6_000), None);
+        aggregation.on_ack(&ack(200, 0), None);
         for _ in 0..9 {
             aggregation.end_round();
         }
