@@ -385,12 +385,12 @@ fn the_same_seeds_give_the_same_bytes_whoever_runs_them() {
     assert!(goodput.count == 2 && goodput.mean > 1.0, "{goodput:?}");
 }
 
-/// Starts a command and waits until its journal has a run.
-fn start(place: &Place, words: &str, journal: &str) -> Child {
-    let mut command = place.command(words);
+/// Starts a run of the plan and waits until its journal has so many lines.
+fn start(place: &Place, lines: usize) -> Child {
+    let mut command = place.command("run plan.toml -o out --jobs 1");
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped());
     let child = child.spawn().unwrap();
-    while place.lines(journal) < 2 {
+    while place.lines("out/journal.jsonl") < lines {
         thread::sleep(Duration::from_millis(5));
     }
     child
@@ -399,7 +399,7 @@ fn start(place: &Place, words: &str, journal: &str) -> Child {
 #[test]
 fn a_signal_is_named_and_what_received_nothing_has_its_case() {
     let place = Place::new(&PLAN.replace("seeds = 2", "seeds = 40"));
-    let child = start(&place, "run plan.toml -o out --jobs 1", "out/journal.jsonl");
+    let child = start(&place, 2);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -424,7 +424,7 @@ fn a_signal_is_named_and_what_received_nothing_has_its_case() {
 fn what_is_interrupted_goes_on_where_it_was() {
     // So many that it cannot be over before it is interrupted.
     let place = Place::new(&PLAN.replace("seeds = 2", "seeds = 40"));
-    let mut child = start(&place, "run plan.toml -o out --jobs 1", "out/journal.jsonl");
+    let mut child = start(&place, 2);
     child.kill().unwrap();
     child.wait().unwrap();
     let done = place.lines("out/journal.jsonl");
@@ -434,8 +434,7 @@ fn what_is_interrupted_goes_on_where_it_was() {
     text.extend(b"{\"key\":\"12");
     fs::write(place.path("out/journal.jsonl"), text).unwrap();
 
-    let child = start(&place, "run plan.toml -o out --jobs 1", "out/journal.jsonl");
-    thread::sleep(Duration::from_millis(300));
+    let child = start(&place, done + 1);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();

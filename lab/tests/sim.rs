@@ -397,7 +397,7 @@ fn a_run_that_is_killed_leaves_no_qlogs_of_its_key() {
         let files = runs.flat_map(|run| fs::read_dir(run.unwrap().path()).unwrap());
         files.count()
     };
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while copies() == 0 {
         assert_eq!(
             child.try_wait().unwrap(),
@@ -406,11 +406,13 @@ fn a_run_that_is_killed_leaves_no_qlogs_of_its_key() {
         );
         if Instant::now() > deadline {
             child.kill().unwrap();
-            panic!("no qlog within a minute");
+            panic!("no qlog within two minutes");
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    for _ in 0..2 {
+    // The second ends it; of two that wait for a busy processor one is lost.
+    while child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "signals do not end it");
         kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -2,7 +2,6 @@
 
 use std::net::UdpSocket;
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use super::harness::{assert_fails, client, ended, example, output, Server};
 
@@ -159,7 +158,7 @@ fn a_server_that_does_not_answer_is_given_up() {
     let mut client = client(&[&url, "--connect-timeout", "500ms"])
         .spawn()
         .unwrap();
-    ended(&mut client, Duration::from_secs(20));
+    ended(&mut client);
     assert_fails(
         &output(client),
         1,

@@ -6,7 +6,7 @@ use super::harness::{assert_fails, ended, names, output, signal, summary, Server
 
 #[test]
 fn a_time_limit_ends_the_download_without_failing_it() {
-    let server = Server::slow(&[]);
+    let server = Server::slow(&["--grace", "1h"]);
     let summary = server.download("/bytes/100000000", &["--time-limit", "1s", "-o", "out"]);
     assert_eq!(summary["complete"], false);
     assert!(summary["bytes"].as_u64().unwrap() > 0);
@@ -21,7 +21,7 @@ fn a_time_limit_ends_the_download_without_failing_it() {
     // It told the server to stop, which then has nothing left to finish.
     let mut server = server;
     server.signal("TERM");
-    assert!(ended(&mut server.child, Duration::from_secs(5)).success());
+    assert!(ended(&mut server.child).success());
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_server_that_is_killed_fails_the_download() {
 #[test]
 fn a_server_that_shuts_down_finishes_what_it_began() {
     for name in ["INT", "TERM"] {
-        let mut server = Server::slow(&[]);
+        let mut server = Server::slow(&["--grace", "1h"]);
         let url = server.url("/bytes/400000");
         // The second waits for the first, and is not begun in time.
         let client = server.client(&["-o", "out", &url, &server.url("/bytes/1")]);
@@ -97,7 +97,7 @@ fn a_server_that_shuts_down_finishes_what_it_began() {
         assert_fails(&output, 1, "shutting down");
         assert_eq!(summary(&output)["bytes"], 400_000);
         assert_eq!(names(&server.path("out")), ["400000"]);
-        assert!(ended(&mut server.child, Duration::from_secs(5)).success());
+        assert!(ended(&mut server.child).success());
     }
 }
 
@@ -108,7 +108,7 @@ fn a_server_that_shuts_down_does_not_wait_for_ever() {
     let client = server.client(&["-o", "out", &url]).spawn().unwrap();
     server.wait_for_first_bytes();
     server.signal("TERM");
-    assert!(ended(&mut server.child, Duration::from_secs(5)).success());
+    assert!(ended(&mut server.child).success());
     assert_fails(&output(client), 1, "shutting down");
     assert!(
         names(&server.path("out")).is_empty(),
@@ -129,7 +129,7 @@ fn a_second_signal_ends_a_server_at_once() {
         "it did not wait"
     );
     server.signal("INT");
-    assert!(ended(&mut server.child, Duration::from_secs(5)).success());
+    assert!(ended(&mut server.child).success());
     client.kill().unwrap();
     client.wait().unwrap();
 }

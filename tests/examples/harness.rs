@@ -218,21 +218,24 @@ pub(crate) fn signal(child: &Child, name: &str) {
     assert!(kill.expect("kill runs").success());
 }
 
+/// The time within which what must not hang ends, on a machine however busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// Waits for the end of a program that must not hang.
-pub(crate) fn ended(child: &mut Child, within: Duration) -> ExitStatus {
+pub(crate) fn ended(child: &mut Child) -> ExitStatus {
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             return status;
         }
-        assert!(begun.elapsed() < within, "it hangs");
+        assert!(begun.elapsed() < PATIENCE, "it hangs");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
 /// Returns the output of a program that has ended.
 pub(crate) fn output(mut child: Child) -> Output {
-    let status = ended(&mut child, Duration::from_secs(60));
+    let status = ended(&mut child);
     let mut output = Output {
         status,
         stdout: vec![],
@@ -251,10 +254,7 @@ pub(crate) fn output(mut child: Child) -> Output {
 pub(crate) fn wait_for(what: &str, condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(30),
-            "waiting for {what}"
-        );
+        assert!(begun.elapsed() < PATIENCE, "waiting for {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

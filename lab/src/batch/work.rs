@@ -114,17 +114,19 @@ impl Executor {
     }
 }
 
-/// Returns a flag that the first Ctrl-C or other terminating signal sets, with a message. The
-/// second ends the program at once.
+/// Returns a flag that is set once the first Ctrl-C or other terminating signal has got its
+/// message. The second ends the program at once.
 pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
     const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
-    let stop = Arc::new(AtomicBool::new(false));
+    let signalled = Arc::new(AtomicBool::new(false));
     for signal in ENDING {
         // As shells report a process that a signal ended.
-        flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())?;
-        flag::register(signal, stop.clone())?;
+        flag::register_conditional_shutdown(signal, 128 + signal, signalled.clone())?;
+        flag::register(signal, signalled.clone())?;
     }
     let mut signals = Signals::new(ENDING)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopping = Arc::clone(&stop);
     thread::spawn(move || {
         // On a line of its own, behind the ^C of a terminal.
         if let Some(signal) = signals.forever().next() {
@@ -134,6 +136,8 @@ pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
                 _ => ("", "Ctrl-C"),
             };
             note!("\n{name}finishing the present runs; a second {second} ends them at once");
+            // After the message: the program may be over before this thread runs again.
+            stopping.store(true, Ordering::Relaxed);
         }
     });
     Ok(stop)
