@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -21,7 +21,8 @@ use boring::ssl::{SslContextBuilder, SslFiletype, SslMethod};
 use clap::{CommandFactory, Parser};
 use petra_http3::accept::{Acceptor, ID_LEN};
 use petra_http3::{
-    certs, expire, udp, warn, Controller, Handshake, Http3, Limits, Logs, Responses, Transport,
+    certs, expire, makes_room, udp, warn, Controller, Handshake, Http3, Limits, Logs, Responses,
+    Transport,
 };
 use quiche::{h3::WireErrorCode, ConnectionId, Header, RecvInfo};
 
@@ -207,17 +208,26 @@ impl Connections {
             connection.due = Some(now);
             return None;
         }
-        if self.leaving || !self.limits.admit(self.all.len(), self.handshakes) {
+        if self.leaving || self.limits.full(self.all.len()) {
             // No refusal: it would cost the handshake that the limit saves, and a client repeats
             // its first packets. By then, there may be room.
             return None;
         }
+        let crowded = self.limits.crowded(self.handshakes);
+        let displaced = match crowded {
+            true => Some(self.makes_room(info.from.ip())?),
+            false => None,
+        };
         let validate = self.limits.validate(self.handshakes);
-        let (len, config) = (datagram.len(), &mut self.config);
-        let mut quic = match self.acceptor.accept(&header, len, info, validate, config) {
-            Ok(quic) => quic,
+        let first = match self.acceptor.first(&header, datagram.len(), info, validate) {
+            Ok(first) => first,
             Err(answer) => return answer,
         };
+        // Who may have borrowed an address displaces nobody.
+        if crowded && !first.is_validated() {
+            return None;
+        }
+        let mut quic = first.accept(&mut self.config)?;
         if let Err(e) = self.logs.begin(&mut quic, "server") {
             if !std::mem::replace(&mut self.log_failed, true) {
                 warn(format_args!(
@@ -229,11 +239,29 @@ impl Connections {
         // Noise has no packet that decrypts, and begins nothing.
         if quic.stats().recv > 0 {
             let root = self.root.clone();
+            if let Some(id) = displaced {
+                self.displace(&id);
+            }
             self.all
-                .insert(id.into_owned(), Connection::new(quic, root));
+                .insert(id.into_owned(), Connection::new(quic, info.from.ip(), root));
             self.handshakes += 1;
         }
         None
+    }
+
+    /// Chooses the connection that makes room for one of `newcomer`.
+    fn makes_room(&self, newcomer: IpAddr) -> Option<ConnectionId<'static>> {
+        let unfinished = self.all.iter().filter(|(_, c)| c.is_unfinished());
+        let handshakes = unfinished.map(|(id, c)| (id, &c.handshake));
+        makes_room(handshakes, newcomer).cloned()
+    }
+
+    /// Lets a connection be refused with the next advance.
+    fn displace(&mut self, id: &ConnectionId<'static>) {
+        if let Some(connection) = self.all.get_mut(id) {
+            connection.displaced = true;
+            self.handshakes -= 1;
+        }
     }
 
     /// Advances the connections that are due, and forgets those that ended.
@@ -244,13 +272,14 @@ impl Connections {
         }
         let crowded = self.limits.crowded(self.handshakes);
         self.all.retain(|_, c| {
-            let refused = crowded && !c.quic.is_established() && c.handshake.is_overdue(now);
+            let overdue = crowded && c.is_unfinished() && c.handshake.is_overdue(now);
+            let refused = c.displaced || overdue;
             if refused {
                 c.refuse(udp);
             }
             !(refused || c.quic.is_closed())
         });
-        let unfinished = self.all.values().filter(|c| !c.quic.is_established());
+        let unfinished = self.all.values().filter(|c| c.is_unfinished());
         self.handshakes = unfinished.count();
     }
 
@@ -277,19 +306,27 @@ struct Connection {
     quic: petra_http3::Connection,
     http3: Http3<Responses>,
     handshake: Handshake,
+    /// True if it makes room for another.
+    displaced: bool,
     /// Time at which the connection is next to be advanced.
     due: Option<Instant>,
 }
 
 impl Connection {
-    fn new(quic: petra_http3::Connection, root: Option<Rc<Path>>) -> Connection {
+    fn new(quic: petra_http3::Connection, client: IpAddr, root: Option<Rc<Path>>) -> Connection {
         let now = Instant::now();
         Connection {
             quic,
             http3: Http3::new(Responses::new(root)),
-            handshake: Handshake::begin(now),
+            handshake: Handshake::begin(client, now),
+            displaced: false,
             due: Some(now),
         }
+    }
+
+    /// Returns true if its handshake takes a place.
+    fn is_unfinished(&self) -> bool {
+        !self.quic.is_established() && !self.displaced
     }
 
     /// Reads requests, writes responses and sends packets until it would block.

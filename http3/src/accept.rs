@@ -35,9 +35,7 @@ impl Acceptor {
         ConnectionId::from_vec(halves.concat())
     }
 
-    /// Begins the connection of a datagram of `len` bytes. With `validate`, the address must be
-    /// validated: the datagram has the token of a Retry packet, or is answered by one (RFC 9000,
-    /// Section 8.1.2, <https://www.rfc-editor.org/rfc/rfc9000#section-8.1.2>).
+    /// Begins the connection of a datagram of `len` bytes, as [`Acceptor::first`] has it.
     ///
     /// # Errors
     ///
@@ -50,6 +48,24 @@ impl Acceptor {
         validate: bool,
         config: &mut quiche::Config,
     ) -> Result<Connection, Option<Vec<u8>>> {
+        let first = self.first(header, len, info, validate)?;
+        first.accept(config).ok_or(None)
+    }
+
+    /// Decides if a datagram of `len` bytes may begin a connection. With `validate`, the address
+    /// must be validated: the datagram has the token of a Retry packet, or is answered by one (RFC
+    /// 9000, Section 8.1.2, <https://www.rfc-editor.org/rfc/rfc9000#section-8.1.2>).
+    ///
+    /// # Errors
+    ///
+    /// It may not; with the datagram that answers it, if there is one.
+    pub fn first<'a>(
+        &self,
+        header: &'a Header,
+        len: usize,
+        info: RecvInfo,
+        validate: bool,
+    ) -> Result<First<'a>, Option<Vec<u8>>> {
         admit(header, len)?;
         let exchange = Exchange {
             client: info.from,
@@ -57,19 +73,15 @@ impl Acceptor {
         };
         let token = header.token.as_deref().unwrap_or_default();
         let original = self.tokens.original(exchange, token, Instant::now());
-        let id = self.id(&header.dcid);
-        let accepted = match original.map(ConnectionId::from_ref) {
-            Some(original) => {
-                let ids = RetryConnectionIds {
-                    original_destination_cid: &original,
-                    retry_source_cid: &header.dcid,
-                };
-                quiche::accept_with_retry(&id, ids, info.to, info.from, config)
-            }
-            None if validate => return Err(self.retry(header, info)),
-            None => quiche::accept_with_buf_factory(&id, None, info.to, info.from, config),
-        };
-        accepted.map_err(|_| None)
+        if validate && original.is_none() {
+            return Err(self.retry(header, info));
+        }
+        Ok(First {
+            id: self.id(&header.dcid),
+            chosen: &header.dcid,
+            original: original.map(ConnectionId::from_ref),
+            info,
+        })
     }
 
     /// A Retry packet. Its connection ID is random, so that the next packets of the client do not
@@ -88,7 +100,40 @@ impl Acceptor {
     }
 }
 
-/// Decides if a datagram of `len` bytes may begin a connection.
+/// A first datagram that may begin a connection.
+pub struct First<'a> {
+    id: ConnectionId<'static>,
+    /// The connection ID to which it came.
+    chosen: &'a ConnectionId<'a>,
+    /// The one to which the client sent before a Retry packet, if it has a valid token.
+    original: Option<ConnectionId<'a>>,
+    info: RecvInfo,
+}
+
+impl First<'_> {
+    /// Returns true if the client has shown that it receives at its address.
+    pub fn is_validated(&self) -> bool {
+        self.original.is_some()
+    }
+
+    /// Begins the connection; `None` if quiche has a reason not to.
+    pub fn accept(self, config: &mut quiche::Config) -> Option<Connection> {
+        let (id, to, from) = (&self.id, self.info.to, self.info.from);
+        let accepted = match &self.original {
+            Some(original) => {
+                let ids = RetryConnectionIds {
+                    original_destination_cid: original,
+                    retry_source_cid: self.chosen,
+                };
+                quiche::accept_with_retry(id, ids, to, from, config)
+            }
+            None => quiche::accept_with_buf_factory(id, None, to, from, config),
+        };
+        accepted.ok()
+    }
+}
+
+/// Decides if a datagram of `len` bytes has the form of a first one.
 fn admit(header: &Header, len: usize) -> Result<(), Option<Vec<u8>>> {
     // No first datagram of a client's is smaller. Who answers such a one serves
     // to multiply somebody else's traffic.

@@ -1,5 +1,7 @@
 //! Limits of a server on connections.
 
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -10,17 +12,19 @@ const MAX_SILENCE: Duration = Duration::from_secs(3);
 /// Time that a handshake may take, while others wait for its place.
 const MAX_HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Times of a handshake.
+/// An unfinished handshake.
 pub struct Handshake {
+    network: IpAddr,
     begun: Instant,
     /// Time of the client's last datagram.
     heard: Instant,
 }
 
 impl Handshake {
-    /// A handshake that begins now.
-    pub fn begin(now: Instant) -> Handshake {
+    /// A handshake that a client begins now.
+    pub fn begin(client: IpAddr, now: Instant) -> Handshake {
         Handshake {
+            network: network(client),
             begun: now,
             heard: now,
         }
@@ -37,6 +41,38 @@ impl Handshake {
     }
 }
 
+/// The part of an address that tells networks apart: an IPv4 address, or the first 64 bits of an
+/// IPv6 address, the rest of which a client can choose.
+fn network(client: IpAddr) -> IpAddr {
+    match client.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => {
+            Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into()
+        }
+    }
+}
+
+/// Chooses the handshake that makes room for one of `newcomer`: of the network with the most
+/// unfinished ones, the one whose client is silent for the longest time. None does, unless this
+/// network has at least two more than the newcomer's.
+pub fn makes_room<'a, K>(
+    unfinished: impl Iterator<Item = (K, &'a Handshake)> + Clone,
+    newcomer: IpAddr,
+) -> Option<K> {
+    let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+    for (_, handshake) in unfinished.clone() {
+        *counts.entry(handshake.network).or_default() += 1;
+    }
+    let own = counts.get(&network(newcomer)).copied().unwrap_or_default();
+    let (largest, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    if count < own + 2 {
+        return None;
+    }
+    let of_largest = unfinished.filter(|(_, handshake)| handshake.network == largest);
+    let silent = of_largest.min_by_key(|(_, handshake)| handshake.heard);
+    silent.map(|(key, _)| key)
+}
+
 /// Options of a server that limit what clients can make it hold.
 #[derive(clap::Args)]
 pub struct Limits {
@@ -46,7 +82,8 @@ pub struct Limits {
     max_connections: u32,
 
     /// Maximum number of connections whose handshake is not finished; beyond it, those that
-    /// take 10 s or whose client is silent for 3 s are closed, and the first packets of others are
+    /// take 10 s or whose client is silent for 3 s are closed; the address (IPv6: the 64 bits of
+    /// the network) with the most of them makes room for others; and further first packets are
     /// dropped
     #[arg(long, value_name = "N", default_value_t = 1_000,
           value_parser = clap::value_parser!(u32).range(1..))]
@@ -69,12 +106,12 @@ enum Retry {
 }
 
 impl Limits {
-    /// Returns true if one more connection may begin, besides these.
-    pub fn admit(&self, connections: usize, handshakes: usize) -> bool {
-        connections < self.max_connections as usize && !self.crowded(handshakes)
+    /// Returns true if there are so many connections that no other may begin.
+    pub fn full(&self, connections: usize) -> bool {
+        connections >= self.max_connections as usize
     }
 
-    /// Returns true if so many handshakes are unfinished that overdue handshakes have to make room.
+    /// Returns true if so many handshakes are unfinished that one has to make room for another.
     pub fn crowded(&self, handshakes: usize) -> bool {
         handshakes >= self.max_handshakes as usize
     }
@@ -91,6 +128,8 @@ impl Limits {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
 
     fn limits(retry: Retry) -> Limits {
@@ -104,9 +143,7 @@ mod tests {
     #[test]
     fn both_limits_hold() {
         let limits = limits(Retry::Load);
-        assert!(limits.admit(9, 3));
-        assert!(!limits.admit(10, 0));
-        assert!(!limits.admit(4, 4));
+        assert!(limits.full(10) && !limits.full(9));
         assert!(limits.crowded(4) && !limits.crowded(3));
     }
 
@@ -114,7 +151,7 @@ mod tests {
     fn a_handshake_is_overdue_after_silence_or_by_its_age() {
         let begun = Instant::now();
         let at = |seconds| begun + Duration::from_secs(seconds);
-        let mut handshake = Handshake::begin(begun);
+        let mut handshake = Handshake::begin(Ipv4Addr::LOCALHOST.into(), begun);
         assert!(!handshake.is_overdue(at(2)));
         assert!(handshake.is_overdue(at(3)));
         for second in 1..=9 {
@@ -122,6 +159,35 @@ mod tests {
             assert!(!handshake.is_overdue(at(second)));
         }
         assert!(handshake.is_overdue(at(10)));
+    }
+
+    #[test]
+    fn the_network_with_the_most_handshakes_makes_room() {
+        let begun = Instant::now();
+        let handshake = |(client, age): (&str, u64)| {
+            Handshake::begin(client.parse().unwrap(), begun - Duration::from_millis(age))
+        };
+        let all = [
+            ("2001:db8::1", 1),
+            ("2001:db8::2", 9),
+            ("2001:db8::3", 5),
+            ("192.0.2.1", 50),
+            ("::ffff:192.0.2.1", 60),
+        ]
+        .map(handshake);
+        let for_one_of = |client: &str| makes_room(all.iter().enumerate(), client.parse().unwrap());
+        assert_eq!(for_one_of("192.0.2.2"), Some(1));
+        assert_eq!(for_one_of("192.0.2.1"), None);
+        assert_eq!(for_one_of("2001:db8::4"), None);
+        assert_eq!(for_one_of("2001:db8:0:1::4"), Some(1));
+        assert_eq!(
+            makes_room(all[3..4].iter().enumerate(), "192.0.2.2".parse().unwrap()),
+            None
+        );
+        assert_eq!(
+            makes_room([(); 0].iter().zip(&all), "192.0.2.2".parse().unwrap()),
+            None
+        );
     }
 
     #[test]

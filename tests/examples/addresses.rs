@@ -8,7 +8,7 @@ use quiche::MIN_CLIENT_INITIAL_LEN;
 
 use super::harness::{summary, Server};
 use super::relay::{relay_that_changes, Change};
-use super::stranger::Socket;
+use super::stranger::Stranger;
 
 /// An Initial packet of a version that nobody has.
 fn of_unknown_version(len: usize) -> Vec<u8> {
@@ -20,18 +20,13 @@ fn of_unknown_version(len: usize) -> Vec<u8> {
 #[test]
 fn version_negotiation_is_for_datagrams_that_could_begin_a_connection() {
     let server = Server::start(&[]);
-    let socket = Socket::to(server.address);
-    socket
-        .0
-        .send(&of_unknown_version(MIN_CLIENT_INITIAL_LEN - 1))
-        .unwrap();
+    let stranger = Stranger::to(server.address);
+    let send = |len| stranger.socket.send(&of_unknown_version(len)).unwrap();
+    send(MIN_CLIENT_INITIAL_LEN - 1);
     let none: Vec<Vec<u8>> = Vec::new();
-    assert_eq!(socket.received(Duration::from_millis(300)), none);
-    socket
-        .0
-        .send(&of_unknown_version(MIN_CLIENT_INITIAL_LEN))
-        .unwrap();
-    let answers = socket.received(Duration::from_millis(300));
+    assert_eq!(stranger.answer(), none);
+    send(MIN_CLIENT_INITIAL_LEN);
+    let answers = stranger.answer();
     assert_eq!(answers.len(), 1);
     // A long header with version 0.
     assert_eq!(answers[0][0] & 0x80, 0x80);
@@ -41,30 +36,31 @@ fn version_negotiation_is_for_datagrams_that_could_begin_a_connection() {
 #[test]
 fn initial_packets_in_small_datagrams_are_not_answered() {
     let server = Server::start(&[]);
-    let socket = Socket::to(server.address);
-    let flight = socket.first_flight();
+    let mut stranger = Stranger::to(server.address);
+    let flight = stranger.flight();
     // What is cut off the last one is padding, so the packet in it is whole.
     let last = flight.last().unwrap();
-    socket.0.send(&last[..MIN_CLIENT_INITIAL_LEN - 1]).unwrap();
+    let small = &last[..MIN_CLIENT_INITIAL_LEN - 1];
+    stranger.socket.send(small).unwrap();
     let none: Vec<Vec<u8>> = Vec::new();
-    assert_eq!(socket.received(Duration::from_millis(300)), none);
+    assert_eq!(stranger.answer(), none);
     for datagram in &flight {
-        socket.0.send(datagram).unwrap();
+        stranger.socket.send(datagram).unwrap();
     }
-    assert!(!socket.received(Duration::from_millis(300)).is_empty());
+    assert!(!stranger.answer().is_empty());
 }
 
 #[test]
 fn a_client_that_falls_silent_gets_three_times_what_it_sent() {
     let server = Server::start(&[]);
-    let socket = Socket::to(server.address);
-    let flight = socket.first_flight();
+    let mut stranger = Stranger::to(server.address);
+    let flight = stranger.flight();
     for datagram in &flight {
-        socket.0.send(datagram).unwrap();
+        stranger.socket.send(datagram).unwrap();
     }
     let sent: usize = flight.iter().map(Vec::len).sum();
     // Probes leave 1, 3 and 7 s after the beginning.
-    let received = socket.received(Duration::from_secs(8));
+    let received = stranger.received(Duration::from_secs(8));
     let received: usize = received.iter().map(Vec::len).sum();
     assert!(received > 0);
     assert!(received <= 3 * sent, "{received} bytes for {sent}");

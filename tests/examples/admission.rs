@@ -1,46 +1,41 @@
 //! First packets that a server refuses or answers by a Retry packet, and what it lacks.
 
+use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use quiche::{Header, Type};
 
 use super::harness::{assert_fails, output, Server};
-use super::stranger::Socket;
+use super::stranger::Stranger;
 
 /// An address with a port of the kernel's choice.
 const ANY: &str = "127.0.0.1:0";
 
-/// Time within which an answer over loopback arrives.
-const SOON: Duration = Duration::from_millis(300);
-
 /// The types of the packets with which the server answers a first flight.
-fn answers(socket: &Socket) -> Vec<Type> {
-    for datagram in socket.first_flight() {
-        socket.0.send(&datagram).unwrap();
-    }
+fn answers(stranger: &mut Stranger) -> Vec<Type> {
+    stranger.send();
     let header = |mut datagram: Vec<u8>| Header::from_slice(&mut datagram, 16).unwrap().ty;
-    socket.received(SOON).into_iter().map(header).collect()
+    stranger.answer().into_iter().map(header).collect()
 }
 
 #[test]
 fn addresses_are_validated_always_or_never() {
     let server = Server::start(&["--retry", "always"]);
-    let socket = Socket::to(server.address);
-    let types = answers(&socket);
+    let types = answers(&mut Stranger::to(server.address));
     assert!(!types.is_empty());
     assert!(types.iter().all(|ty| *ty == Type::Retry), "{types:?}");
     assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
     let server = Server::start(&["--retry", "never", "--max-handshakes", "1"]);
-    let types = answers(&Socket::to(server.address));
+    let types = answers(&mut Stranger::to(server.address));
     assert_eq!(types.first(), Some(&Type::Initial));
 }
 
 #[test]
 fn addresses_are_validated_under_load() {
     let server = Server::start(&["--max-handshakes", "4"]);
-    let strangers = [(); 3].map(|()| Socket::to(server.address));
-    let first = strangers.each_ref().map(|socket| answers(socket)[0]);
+    let mut strangers = [(); 3].map(|()| Stranger::to(server.address));
+    let first = strangers.each_mut().map(|stranger| answers(stranger)[0]);
     assert_eq!(first, [Type::Initial, Type::Initial, Type::Retry]);
     assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
 }
@@ -48,13 +43,37 @@ fn addresses_are_validated_under_load() {
 #[test]
 fn silent_clients_make_room() {
     let server = Server::start(&["--max-handshakes", "2", "--retry", "never"]);
-    let strangers = [(); 3].map(|()| Socket::to(server.address));
+    let mut strangers = [(); 3].map(|()| Stranger::to(server.address));
     let answered = strangers
-        .each_ref()
-        .map(|socket| !answers(socket).is_empty());
+        .each_mut()
+        .map(|stranger| !answers(stranger).is_empty());
     assert_eq!(answered, [true, true, false]);
     // The client repeats its first packets until the strangers are forgotten.
     assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+}
+
+#[test]
+fn an_address_with_many_handshakes_makes_room_for_others() {
+    let server = Server::start(&["--max-handshakes", "2"]);
+    let other = Ipv4Addr::new(127, 0, 0, 2);
+    let mut config = Stranger::config();
+    let mut strangers = [(); 2].map(|()| Stranger::from(other, server.address, &mut config));
+    for stranger in &mut strangers {
+        stranger.send();
+        // The second gets a Retry packet.
+        stranger.answer_retry(Duration::from_secs(2));
+    }
+    // Another handshake of this address has to wait.
+    let mut third = Stranger::from(other, server.address, &mut config);
+    assert_eq!(answers(&mut third), []);
+    // Strangers that are not silent keep their places for 10 s.
+    let mut client = server.client(&["--connect-timeout", "6s", &server.url("/bytes/1")]);
+    let mut client = client.spawn().unwrap();
+    while client.try_wait().unwrap().is_none() {
+        strangers.iter().for_each(Stranger::repeat);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(client.wait().unwrap().success());
 }
 
 #[test]
@@ -81,13 +100,13 @@ fn a_connection_beyond_the_limit_waits_for_a_place() {
 #[test]
 fn noise_takes_no_place() {
     let server = Server::start(&["--max-connections", "1"]);
-    let socket = Socket::to(server.address);
-    for mut datagram in socket.first_flight() {
+    let mut stranger = Stranger::to(server.address);
+    for mut datagram in stranger.flight() {
         datagram[100] ^= 1;
-        socket.0.send(&datagram).unwrap();
+        stranger.socket.send(&datagram).unwrap();
     }
     let none: Vec<Vec<u8>> = vec![];
-    assert_eq!(socket.received(SOON), none);
+    assert_eq!(stranger.answer(), none);
     assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
 }
 

@@ -1,47 +1,116 @@
 //! A client that begins a connection and never finishes its handshake.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// A client's socket, and what comes to it.
-pub(crate) struct Socket(pub(crate) UdpSocket);
+use quiche::{ConnectionId, Header, RecvInfo, Type};
 
-impl Socket {
-    pub(crate) fn to(server: SocketAddr) -> Socket {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket.connect(server).unwrap();
-        let wait = Some(Duration::from_millis(20));
-        socket.set_read_timeout(wait).unwrap();
-        Socket(socket)
+/// Time within which a first answer over loopback arrives, on a machine however busy.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// Time within which more of it arrives.
+const MORE: Duration = Duration::from_millis(100);
+
+/// A client's socket, and its connection.
+pub(crate) struct Stranger {
+    pub(crate) socket: UdpSocket,
+    quic: quiche::Connection,
+    /// What it sent last.
+    last: Vec<Vec<u8>>,
+}
+
+impl Stranger {
+    pub(crate) fn to(server: SocketAddr) -> Stranger {
+        Stranger::from(Ipv4Addr::LOCALHOST, server, &mut Stranger::config())
     }
 
-    /// The first datagrams of a connection, as quiche makes them.
-    pub(crate) fn first_flight(&self) -> Vec<Vec<u8>> {
-        let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).unwrap();
-        let protocols = quiche::h3::APPLICATION_PROTOCOL;
-        config.set_application_protos(protocols).unwrap();
-        config.verify_peer(false);
-        let id = quiche::ConnectionId::from_ref(&[7; 16]);
-        let (local, peer) = (self.0.local_addr().unwrap(), self.0.peer_addr().unwrap());
-        let mut quic = quiche::connect(None, &id, local, peer, &mut config).unwrap();
-        let mut packet = [0; 1500];
-        let mut flight = Vec::new();
-        while let Ok((len, _)) = quic.send(&mut packet) {
-            flight.push(packet[..len].to_vec());
+    pub(crate) fn from(
+        address: Ipv4Addr,
+        server: SocketAddr,
+        config: &mut quiche::Config,
+    ) -> Stranger {
+        let socket = UdpSocket::bind((address, 0)).expect("a socket");
+        socket.connect(server).expect("an address");
+        let id = ConnectionId::from_ref(&[7; 16]);
+        let local = socket.local_addr().expect("an address");
+        let quic = quiche::connect(None, &id, local, server, config).expect("a connection");
+        Stranger {
+            socket,
+            quic,
+            last: vec![],
         }
-        flight
+    }
+
+    pub(crate) fn config() -> quiche::Config {
+        let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a configuration");
+        let protocols = quiche::h3::APPLICATION_PROTOCOL;
+        config.set_application_protos(protocols).expect("HTTP/3");
+        config.verify_peer(false);
+        config
+    }
+
+    /// The datagrams that quiche sends now.
+    pub(crate) fn flight(&mut self) -> Vec<Vec<u8>> {
+        let mut datagrams = vec![];
+        let mut datagram = [0; 1500];
+        while let Ok((len, _)) = self.quic.send(&mut datagram) {
+            datagrams.push(datagram[..len].to_vec());
+        }
+        datagrams
+    }
+
+    pub(crate) fn send(&mut self) {
+        self.last = self.flight();
+        self.repeat();
+    }
+
+    /// Sends the same datagrams again.
+    pub(crate) fn repeat(&self) {
+        for datagram in &self.last {
+            // A full buffer of the socket loses some.
+            let _ = self.socket.send(datagram);
+        }
+    }
+
+    /// Answers a Retry packet that arrives in time, and nothing else.
+    pub(crate) fn answer_retry(&mut self, within: Duration) {
+        let Some(mut datagram) = self.received_one(within) else {
+            return;
+        };
+        let header = Header::from_slice(&mut datagram, 16);
+        if header.is_ok_and(|header| header.ty == Type::Retry) {
+            let address = |address: std::io::Result<SocketAddr>| address.expect("an address");
+            let info = RecvInfo {
+                from: address(self.socket.peer_addr()),
+                to: address(self.socket.local_addr()),
+            };
+            let _ = self.quic.recv(&mut datagram, info);
+            self.send();
+        }
+    }
+
+    /// Returns the datagrams of an answer.
+    pub(crate) fn answer(&self) -> Vec<Vec<u8>> {
+        let first = self.received_one(ANSWER);
+        let more = first.iter().flat_map(|_| self.received(MORE));
+        first.iter().cloned().chain(more).collect()
     }
 
     /// Returns the datagrams that arrive within a time.
     pub(crate) fn received(&self, within: Duration) -> Vec<Vec<u8>> {
         let end = Instant::now() + within;
-        let mut packet = [0; 65_536];
-        let mut datagrams = Vec::new();
-        while Instant::now() < end {
-            if let Ok(len) = self.0.recv(&mut packet) {
-                datagrams.push(packet[..len].to_vec());
-            }
-        }
-        datagrams
+        let left = || end.saturating_duration_since(Instant::now());
+        std::iter::from_fn(|| self.received_one(left())).collect()
+    }
+
+    fn received_one(&self, within: Duration) -> Option<Vec<u8>> {
+        // Zero would be for ever.
+        let within = within.max(Duration::from_millis(1));
+        self.socket
+            .set_read_timeout(Some(within))
+            .expect("a timeout");
+        let mut datagram = [0; 2048];
+        let len = self.socket.recv(&mut datagram).ok()?;
+        Some(datagram[..len].to_vec())
     }
 }

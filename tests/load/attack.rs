@@ -1,14 +1,15 @@
 //! Clients that do not want a download.
 
-use std::net::{SocketAddr, UdpSocket};
+use std::iter;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
 use boring::rand::rand_bytes;
-use quiche::{ConnectionId, Header, RecvInfo, Type};
 
 use super::clients::{connector, session};
+use super::stranger::Stranger;
 
 /// Connections of slow readers.
 const SLOW: usize = 100;
@@ -24,6 +25,7 @@ pub(crate) enum Attack {
     None,
     SlowReaders,
     HalfOpen,
+    ScatteredHalfOpen,
     Flood,
     All,
 }
@@ -49,10 +51,11 @@ impl Progress {
 }
 
 impl Attack {
-    pub(crate) const ALL: [Attack; 5] = [
+    pub(crate) const ALL: [Attack; 6] = [
         Attack::None,
         Attack::SlowReaders,
         Attack::HalfOpen,
+        Attack::ScatteredHalfOpen,
         Attack::Flood,
         Attack::All,
     ];
@@ -61,9 +64,10 @@ impl Attack {
         match self {
             Attack::None => "none",
             Attack::SlowReaders => "100 readers of 16 kB/s",
-            Attack::HalfOpen => "handshakes that are not finished, with valid addresses",
+            Attack::HalfOpen => "handshakes that are not finished, from one valid address",
+            Attack::ScatteredHalfOpen => "the same from 65,536 valid addresses",
             Attack::Flood => "random datagrams, cut and spoiled Initials",
-            Attack::All => "all of them",
+            Attack::All => "all but those from many addresses",
         }
     }
 
@@ -80,10 +84,12 @@ impl Attack {
                 slow_readers as fn(SocketAddr, &Progress),
             ),
             (Attack::HalfOpen, half_open),
+            (Attack::ScatteredHalfOpen, scattered_half_open),
             (Attack::Flood, flood),
         ];
         for (attack, part) in parts {
-            if self == attack || self == Attack::All {
+            let together = self == Attack::All && attack != Attack::ScatteredHalfOpen;
+            if self == attack || together {
                 scope.spawn(move || part(server, progress));
             }
         }
@@ -108,25 +114,35 @@ fn slow_readers(server: SocketAddr, progress: &Progress) {
 }
 
 fn half_open(server: SocketAddr, progress: &Progress) {
+    leave_open(server, progress, iter::repeat(Ipv4Addr::new(127, 0, 0, 2)));
+}
+
+fn scattered_half_open(server: SocketAddr, progress: &Progress) {
+    let scattered = (0..=u16::MAX).map(|low| {
+        let [third, fourth] = low.to_be_bytes();
+        Ipv4Addr::new(127, 1, third, fourth)
+    });
+    leave_open(server, progress, scattered.cycle());
+}
+
+/// Begins handshakes from addresses, and finishes none.
+fn leave_open(
+    server: SocketAddr,
+    progress: &Progress,
+    mut addresses: impl Iterator<Item = Ipv4Addr>,
+) {
     let mut config = Stranger::config();
     while progress.goes_on() {
-        let mut stranger = Stranger::new(server, &mut config);
+        let address = addresses.next().expect("addresses without end");
+        let mut stranger = Stranger::from(address, server, &mut config);
         stranger.send();
-        // The address is valid: a Retry packet is answered, and nothing else.
-        let mut datagram = [0; 2048];
-        if let Ok(len) = stranger.socket.recv(&mut datagram) {
-            let header = Header::from_slice(&mut datagram[..len], 16);
-            if header.is_ok_and(|header| header.ty == Type::Retry) {
-                stranger.receive(&mut datagram[..len]);
-                stranger.send();
-            }
-        }
+        stranger.answer_retry(Duration::from_millis(5));
         thread::sleep(PAUSE);
     }
 }
 
 fn flood(server: SocketAddr, progress: &Progress) {
-    let mut stranger = Stranger::new(server, &mut Stranger::config());
+    let mut stranger = Stranger::to(server);
     let flight = stranger.flight();
     let mut random = [0; 1200];
     while progress.goes_on() {
@@ -145,62 +161,5 @@ fn flood(server: SocketAddr, progress: &Progress) {
             let _ = stranger.socket.send(datagram);
         }
         thread::sleep(PAUSE);
-    }
-}
-
-/// A client that leaves before its handshake ends.
-struct Stranger {
-    socket: UdpSocket,
-    quic: quiche::Connection,
-    server: SocketAddr,
-}
-
-impl Stranger {
-    fn config() -> quiche::Config {
-        let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION).expect("a configuration");
-        let protocols = quiche::h3::APPLICATION_PROTOCOL;
-        config.set_application_protos(protocols).expect("HTTP/3");
-        config.verify_peer(false);
-        config
-    }
-
-    fn new(server: SocketAddr, config: &mut quiche::Config) -> Stranger {
-        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-        socket.connect(server).expect("an address");
-        let wait = Some(Duration::from_millis(5));
-        socket.set_read_timeout(wait).expect("a timeout");
-        let id = ConnectionId::from_ref(&[7; 16]);
-        let local = socket.local_addr().expect("an address");
-        let quic = quiche::connect(None, &id, local, server, config);
-        Stranger {
-            socket,
-            quic: quic.expect("a connection"),
-            server,
-        }
-    }
-
-    /// The datagrams that quiche sends now.
-    fn flight(&mut self) -> Vec<Vec<u8>> {
-        let mut datagrams = vec![];
-        let mut datagram = [0; 1500];
-        while let Ok((len, _)) = self.quic.send(&mut datagram) {
-            datagrams.push(datagram[..len].to_vec());
-        }
-        datagrams
-    }
-
-    fn send(&mut self) {
-        for datagram in self.flight() {
-            let _ = self.socket.send(&datagram);
-        }
-    }
-
-    fn receive(&mut self, datagram: &mut [u8]) {
-        let to = self.socket.local_addr().expect("an address");
-        let info = RecvInfo {
-            from: self.server,
-            to,
-        };
-        let _ = self.quic.recv(datagram, info);
     }
 }

@@ -9,6 +9,9 @@ mod harness;
 #[allow(dead_code)]
 #[path = "../examples/relay.rs"]
 mod relay;
+#[allow(dead_code)]
+#[path = "../examples/stranger.rs"]
+mod stranger;
 
 mod attack;
 mod clients;
