@@ -52,9 +52,9 @@ fn network(client: IpAddr) -> IpAddr {
     }
 }
 
-/// Chooses the handshake that makes room for one of `newcomer`: of the network with the most
-/// unfinished ones, the one whose client is silent for the longest time. None does, unless this
-/// network has at least two more than the newcomer's.
+/// Chooses the handshake that makes room for one of `newcomer`: of the networks that have more than
+/// twice as many unfinished ones as the newcomer's, the oldest. Its age is what a client cannot
+/// pretend.
 pub fn makes_room<'a, K>(
     unfinished: impl Iterator<Item = (K, &'a Handshake)> + Clone,
     newcomer: IpAddr,
@@ -64,13 +64,9 @@ pub fn makes_room<'a, K>(
         *counts.entry(handshake.network).or_default() += 1;
     }
     let own = counts.get(&network(newcomer)).copied().unwrap_or_default();
-    let (largest, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
-    if count < own + 2 {
-        return None;
-    }
-    let of_largest = unfinished.filter(|(_, handshake)| handshake.network == largest);
-    let silent = of_largest.min_by_key(|(_, handshake)| handshake.heard);
-    silent.map(|(key, _)| key)
+    let greedy = unfinished.filter(|(_, handshake)| counts[&handshake.network] > 2 * own);
+    let oldest = greedy.min_by_key(|(_, handshake)| handshake.begun);
+    oldest.map(|(key, _)| key)
 }
 
 /// Options of a server that limit what clients can make it hold.
@@ -82,9 +78,8 @@ pub struct Limits {
     max_connections: u32,
 
     /// Maximum number of connections whose handshake is not finished; beyond it, those that
-    /// take 10 s or whose client is silent for 3 s are closed; the address (IPv6: the 64 bits of
-    /// the network) with the most of them makes room for others; and further first packets are
-    /// dropped
+    /// take 10 s or whose client is silent for 3 s are closed; networks with more than twice as
+    /// many as a newcomer's make room for it; and other first packets are dropped
     #[arg(long, value_name = "N", default_value_t = 1_000,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_handshakes: u32,
@@ -162,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_network_with_the_most_handshakes_makes_room() {
+    fn networks_with_many_handshakes_make_room() {
         let begun = Instant::now();
         let handshake = |(client, age): (&str, u64)| {
             Handshake::begin(client.parse().unwrap(), begun - Duration::from_millis(age))
@@ -172,22 +167,22 @@ mod tests {
             ("2001:db8::2", 9),
             ("2001:db8::3", 5),
             ("192.0.2.1", 50),
-            ("::ffff:192.0.2.1", 60),
+            ("203.0.113.1", 60),
         ]
         .map(handshake);
-        let for_one_of = |client: &str| makes_room(all.iter().enumerate(), client.parse().unwrap());
-        assert_eq!(for_one_of("192.0.2.2"), Some(1));
-        assert_eq!(for_one_of("192.0.2.1"), None);
-        assert_eq!(for_one_of("2001:db8::4"), None);
-        assert_eq!(for_one_of("2001:db8:0:1::4"), Some(1));
-        assert_eq!(
-            makes_room(all[3..4].iter().enumerate(), "192.0.2.2".parse().unwrap()),
-            None
-        );
-        assert_eq!(
-            makes_room([(); 0].iter().zip(&all), "192.0.2.2".parse().unwrap()),
-            None
-        );
+        let room = |of: &[Handshake], newcomer: &str| {
+            let begun_of = of.iter().map(|one| (one.begun, one));
+            let oldest = makes_room(begun_of, newcomer.parse().unwrap());
+            oldest.map(|oldest| (begun - oldest).as_millis())
+        };
+        // Of IPv6 addresses, 64 bits count.
+        assert_eq!(room(&all, "2001:db8::4"), None);
+        assert_eq!(room(&all, "2001:db8:0:1::4"), Some(60));
+        assert_eq!(room(&all, "192.0.2.2"), Some(60));
+        assert_eq!(room(&all, "192.0.2.1"), Some(9));
+        assert_eq!(room(&all[1..], "::ffff:192.0.2.1"), None);
+        assert_eq!(room(&all[3..], "192.0.2.1"), None);
+        assert_eq!(room(&[], "192.0.2.1"), None);
     }
 
     #[test]

@@ -61,8 +61,8 @@ impl Size {
             None => Size {
                 at_once: 200,
                 in_sequence: 300,
-                attack: Duration::from_secs(2),
-                soak: Duration::from_secs(5),
+                attack: Duration::from_secs(1),
+                soak: Duration::from_secs(2),
             },
         }
     }
