@@ -11,8 +11,10 @@ pub(crate) enum Change {
     /// The client comes to the server from this address, and another port. What the server still
     /// sends to the former address is lost.
     Address(&'static str),
-    /// Larger datagrams are lost, in both directions.
-    LargestDatagram(usize),
+    /// Datagrams above the first size are lost, in both directions; then those above the second.
+    LargestDatagram(usize, usize),
+    /// Every datagram arrives twice, and every hundredth has a wrong bit.
+    Noise,
 }
 
 /// Carries datagrams between `server` and a client at the address that is
@@ -30,52 +32,86 @@ pub(crate) fn relay_that_changes(
 ) -> SocketAddr {
     let bind = |address| Arc::new(UdpSocket::bind((address, 0)).unwrap());
     let (near, mut far) = (bind("127.0.0.1"), vec![bind("127.0.0.1")]);
-    let mut largest = usize::MAX;
+    let mut largest = [usize::MAX; 2];
+    let noise = matches!(change, Change::Noise);
     match change {
+        Change::Noise => {}
         Change::Address(address) => far.push(bind(address)),
-        Change::LargestDatagram(size) => largest = size,
+        Change::LargestDatagram(before, after) => largest = [before, after],
     }
     let address = near.local_addr().unwrap();
     let client = Arc::new(Mutex::new(address));
     let carried = Arc::new(AtomicUsize::new(0));
-    // The binding in use, and the largest datagram.
     let last = far.len() - 1;
     let path = move |carried: usize| match carried >= datagrams {
-        false => (0, usize::MAX),
-        true => (last, largest),
+        false => Path {
+            binding: 0,
+            largest: largest[0],
+            noise: false,
+        },
+        true => Path {
+            binding: last,
+            largest: largest[1],
+            noise,
+        },
     };
     for (number, socket) in far.iter().enumerate() {
         let (near, client, carried) = (near.clone(), client.clone(), carried.clone());
         carry(socket.clone(), delay, move |_, len| {
-            let (binding, largest) = path(carried.fetch_add(1, Ordering::Relaxed));
-            let arrives = binding == number && len <= largest;
-            arrives.then(|| (near.clone(), *client.lock().unwrap()))
+            let path = path(carried.fetch_add(1, Ordering::Relaxed));
+            let arrives = path.binding == number && len <= path.largest;
+            arrives.then(|| Route {
+                by: near.clone(),
+                to: *client.lock().unwrap(),
+                noise: path.noise,
+            })
         });
     }
     carry(near, delay, move |from, len| {
         *client.lock().unwrap() = from;
-        let (binding, largest) = path(carried.load(Ordering::Relaxed));
-        (len <= largest).then(|| (far[binding].clone(), server))
+        let path = path(carried.load(Ordering::Relaxed));
+        (len <= path.largest).then(|| Route {
+            by: far[path.binding].clone(),
+            to: server,
+            noise: path.noise,
+        })
     });
     address
 }
 
-/// Carries what `from` receives by way of the socket, and to whom, that `route` says of its source
-/// and length, or drops it.
+/// The path, before or after its change.
+struct Path {
+    /// The number of the socket that has the client's address.
+    binding: usize,
+    largest: usize,
+    noise: bool,
+}
+
+/// The way of a datagram that arrives.
+struct Route {
+    by: Arc<UdpSocket>,
+    to: SocketAddr,
+    noise: bool,
+}
+
+/// Carries what `from` receives as `route` says of its source and length, or drops it.
 fn carry(
     from: Arc<UdpSocket>,
     delay: Duration,
-    route: impl Fn(SocketAddr, usize) -> Option<(Arc<UdpSocket>, SocketAddr)> + Send + 'static,
+    route: impl Fn(SocketAddr, usize) -> Option<Route> + Send + 'static,
 ) {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut datagram = [0; 65_536];
         // An error is an ICMP message: whoever was there has left.
-        loop {
+        for number in 1.. {
             if let Ok((len, source)) = from.recv_from(&mut datagram) {
                 let Some(route) = route(source, len) else {
                     continue;
                 };
+                if route.noise && number % 100 == 0 {
+                    datagram[len / 2] ^= 1;
+                }
                 let due = Instant::now() + delay;
                 let sent = sender.send((due, route, datagram[..len].to_vec()));
                 sent.expect("the other thread lives as long");
@@ -83,9 +119,11 @@ fn carry(
         }
     });
     std::thread::spawn(move || {
-        for (due, (by, destination), datagram) in receiver {
+        for (due, route, datagram) in receiver {
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            let _ = by.send_to(&datagram, destination);
+            for _ in 0..1 + usize::from(route.noise) {
+                let _ = route.by.send_to(&datagram, route.to);
+            }
         }
     });
 }
