@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -21,8 +21,7 @@ use boring::ssl::{SslContextBuilder, SslFiletype, SslMethod};
 use clap::{CommandFactory, Parser};
 use petra_http3::accept::{Acceptor, ID_LEN};
 use petra_http3::{
-    certs, expire, makes_room, udp, warn, Controller, Handshake, Http3, Limits, Logs, Responses,
-    Transport,
+    certs, expire, udp, warn, Controller, Handshakes, Http3, Limits, Logs, Responses, Transport,
 };
 use quiche::{h3::WireErrorCode, ConnectionId, Header, RecvInfo};
 
@@ -125,7 +124,8 @@ impl Server {
             signals,
             connections: Connections {
                 all: HashMap::new(),
-                handshakes: 0,
+                handshakes: Handshakes::default(),
+                refused: vec![],
                 leaving: false,
                 acceptor: Acceptor::new()?,
                 limits: args.limits,
@@ -178,8 +178,10 @@ impl Server {
 /// All connections, and what makes them.
 struct Connections {
     all: HashMap<ConnectionId<'static>, Connection>,
-    /// Number of those whose handshake is not finished.
-    handshakes: usize,
+    /// Those whose handshake is not finished.
+    handshakes: Handshakes,
+    /// Those that made room for others, and have to be told.
+    refused: Vec<Connection>,
     /// True if there are to be no more.
     leaving: bool,
     acceptor: Acceptor,
@@ -204,7 +206,10 @@ impl Connections {
             // the packet, or closes the connection.
             let _ = connection.quic.recv(datagram, info);
             let now = Instant::now();
-            connection.handshake.hear(now);
+            match connection.is_unfinished() {
+                true => self.handshakes.hear(&id, now),
+                false => self.handshakes.end(&id),
+            }
             connection.due = Some(now);
             return None;
         }
@@ -213,20 +218,20 @@ impl Connections {
             // its first packets. By then, there may be room.
             return None;
         }
-        let crowded = self.limits.crowded(self.handshakes);
-        let displaced = match crowded {
-            true => Some(self.makes_room(info.from.ip())?),
-            false => None,
-        };
-        let validate = self.limits.validate(self.handshakes);
+        let unfinished = self.handshakes.count();
+        let validate = self.limits.validate(unfinished);
         let first = match self.acceptor.first(&header, datagram.len(), info, validate) {
             Ok(first) => first,
             Err(answer) => return answer,
         };
-        // Who may have borrowed an address displaces nobody.
-        if crowded && !first.is_validated() {
-            return None;
-        }
+        let (now, client) = (Instant::now(), info.from.ip());
+        let displaced = match self.limits.crowded(unfinished) {
+            // Who may have borrowed an address displaces nobody.
+            true if !first.is_validated() => return None,
+            true => Some(self.handshakes.make_room(client, now)?),
+            false => None,
+        };
+        let client = first.is_validated().then_some(client);
         let mut quic = first.accept(&mut self.config)?;
         if let Err(e) = self.logs.begin(&mut quic, "server") {
             if !std::mem::replace(&mut self.log_failed, true) {
@@ -238,30 +243,19 @@ impl Connections {
         let _ = quic.recv(datagram, info);
         // Noise has no packet that decrypts, and begins nothing.
         if quic.stats().recv > 0 {
-            let root = self.root.clone();
-            if let Some(id) = displaced {
-                self.displace(&id);
-            }
-            self.all
-                .insert(id.into_owned(), Connection::new(quic, info.from.ip(), root));
-            self.handshakes += 1;
+            let (id, root) = (id.into_owned(), self.root.clone());
+            let displaced = displaced.and_then(|id| self.forget(&id));
+            self.refused.extend(displaced);
+            self.handshakes.begin(id.clone(), client, now);
+            self.all.insert(id, Connection::new(quic, root));
         }
         None
     }
 
-    /// Chooses the connection that makes room for one of `newcomer`.
-    fn makes_room(&self, newcomer: IpAddr) -> Option<ConnectionId<'static>> {
-        let unfinished = self.all.iter().filter(|(_, c)| c.is_unfinished());
-        let handshakes = unfinished.map(|(id, c)| (id, &c.handshake));
-        makes_room(handshakes, newcomer).cloned()
-    }
-
-    /// Lets a connection be refused with the next advance.
-    fn displace(&mut self, id: &ConnectionId<'static>) {
-        if let Some(connection) = self.all.get_mut(id) {
-            connection.displaced = true;
-            self.handshakes -= 1;
-        }
+    /// Forgets a connection.
+    fn forget(&mut self, id: &ConnectionId<'static>) -> Option<Connection> {
+        self.handshakes.end(id);
+        self.all.remove(id)
     }
 
     /// Advances the connections that are due, and forgets those that ended.
@@ -270,17 +264,21 @@ impl Connections {
         for connection in self.all.values_mut().filter(due) {
             connection.advance(udp, now);
         }
-        let crowded = self.limits.crowded(self.handshakes);
-        self.all.retain(|_, c| {
-            let overdue = crowded && c.is_unfinished() && c.handshake.is_overdue(now);
-            let refused = c.displaced || overdue;
-            if refused {
-                c.refuse(udp);
+        self.all.retain(|id, connection| {
+            if !connection.is_unfinished() {
+                self.handshakes.end(id);
             }
-            !(refused || c.quic.is_closed())
+            !connection.quic.is_closed()
         });
-        let unfinished = self.all.values().filter(|c| c.is_unfinished());
-        self.handshakes = unfinished.count();
+        if self.limits.crowded(self.handshakes.count()) {
+            for id in self.handshakes.overdue(now) {
+                let overdue = self.forget(&id);
+                self.refused.extend(overdue);
+            }
+        }
+        for mut connection in self.refused.drain(..) {
+            connection.refuse(udp);
+        }
     }
 
     /// Refuses new requests and finishes the present ones.
@@ -305,28 +303,22 @@ impl Connections {
 struct Connection {
     quic: petra_http3::Connection,
     http3: Http3<Responses>,
-    handshake: Handshake,
-    /// True if it makes room for another.
-    displaced: bool,
     /// Time at which the connection is next to be advanced.
     due: Option<Instant>,
 }
 
 impl Connection {
-    fn new(quic: petra_http3::Connection, client: IpAddr, root: Option<Rc<Path>>) -> Connection {
-        let now = Instant::now();
+    fn new(quic: petra_http3::Connection, root: Option<Rc<Path>>) -> Connection {
         Connection {
             quic,
             http3: Http3::new(Responses::new(root)),
-            handshake: Handshake::begin(client, now),
-            displaced: false,
-            due: Some(now),
+            due: Some(Instant::now()),
         }
     }
 
-    /// Returns true if its handshake takes a place.
+    /// Returns true if its handshake goes on.
     fn is_unfinished(&self) -> bool {
-        !self.quic.is_established() && !self.displaced
+        !self.quic.is_established() && !self.quic.is_draining() && !self.quic.is_closed()
     }
 
     /// Reads requests, writes responses and sends packets until it would block.

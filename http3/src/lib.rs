@@ -32,7 +32,7 @@ pub use client::{addresses, Client};
 pub use content::Content;
 pub use download::{Download, Report};
 pub use http3::{expire, field, get, Application, ByReference, Connection, Http3};
-pub use limits::{makes_room, Handshake, Limits};
+pub use limits::{Handshakes, Limits};
 pub use logs::Logs;
 pub use requests::{Progress, Requests};
 pub use responses::Responses;

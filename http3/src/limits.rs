@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use quiche::ConnectionId;
 
 /// Time for which a client may be silent in its handshake, while others wait for its place.
 const MAX_SILENCE: Duration = Duration::from_secs(3);
@@ -12,31 +13,27 @@ const MAX_SILENCE: Duration = Duration::from_secs(3);
 /// Time that a handshake may take, while others wait for its place.
 const MAX_HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// Time that a handshake has before it makes room for another, unless its network has many. Most
+/// handshakes are over by then.
+const UNDISTURBED: Duration = Duration::from_millis(250);
+
+/// Share of all handshakes, as one in so many, that are many for one network.
+const MANY: usize = 10;
+
+/// Handshakes of one network that need not wait for one of another, as of a browser.
+const FEW: usize = 4;
+
 /// An unfinished handshake.
-pub struct Handshake {
-    network: IpAddr,
+struct Handshake {
+    /// The client's network. `None` if it has not shown that it receives there.
+    network: Option<IpAddr>,
     begun: Instant,
     /// Time of the client's last datagram.
     heard: Instant,
 }
 
 impl Handshake {
-    /// A handshake that a client begins now.
-    pub fn begin(client: IpAddr, now: Instant) -> Handshake {
-        Handshake {
-            network: network(client),
-            begun: now,
-            heard: now,
-        }
-    }
-
-    /// Takes note of a datagram.
-    pub fn hear(&mut self, now: Instant) {
-        self.heard = now;
-    }
-
-    /// Returns true if the handshake, unfinished, has to make room for others.
-    pub fn is_overdue(&self, now: Instant) -> bool {
+    fn is_overdue(&self, now: Instant) -> bool {
         self.heard + MAX_SILENCE <= now || self.begun + MAX_HANDSHAKE <= now
     }
 }
@@ -52,21 +49,64 @@ fn network(client: IpAddr) -> IpAddr {
     }
 }
 
-/// Chooses the handshake that makes room for one of `newcomer`: of the networks that have more than
-/// twice as many unfinished ones as the newcomer's, the oldest. Its age is what a client cannot
-/// pretend.
-pub fn makes_room<'a, K>(
-    unfinished: impl Iterator<Item = (K, &'a Handshake)> + Clone,
-    newcomer: IpAddr,
-) -> Option<K> {
-    let mut counts: HashMap<IpAddr, usize> = HashMap::new();
-    for (_, handshake) in unfinished.clone() {
-        *counts.entry(handshake.network).or_default() += 1;
+/// The unfinished handshakes of a server.
+#[derive(Default)]
+pub struct Handshakes(HashMap<ConnectionId<'static>, Handshake>);
+
+impl Handshakes {
+    /// Takes note of a handshake that begins. `client` is its address, if that is validated.
+    pub fn begin(&mut self, id: ConnectionId<'static>, client: Option<IpAddr>, now: Instant) {
+        let handshake = Handshake {
+            network: client.map(network),
+            begun: now,
+            heard: now,
+        };
+        self.0.insert(id, handshake);
     }
-    let own = counts.get(&network(newcomer)).copied().unwrap_or_default();
-    let greedy = unfinished.filter(|(_, handshake)| counts[&handshake.network] > 2 * own);
-    let oldest = greedy.min_by_key(|(_, handshake)| handshake.begun);
-    oldest.map(|(key, _)| key)
+
+    /// Takes note of a datagram, if the handshake is unfinished.
+    pub fn hear(&mut self, id: &ConnectionId<'static>, now: Instant) {
+        if let Some(handshake) = self.0.get_mut(id) {
+            handshake.heard = now;
+        }
+    }
+
+    /// Forgets a handshake that is over, if it is still unfinished here.
+    pub fn end(&mut self, id: &ConnectionId<'static>) {
+        self.0.remove(id);
+    }
+
+    /// Number of unfinished handshakes.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the handshakes that have to make room while others wait.
+    pub fn overdue(&self, now: Instant) -> Vec<ConnectionId<'static>> {
+        let overdue = self.0.iter().filter(|(_, it)| it.is_overdue(now));
+        overdue.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Chooses the handshake that makes room for one of `newcomer`, whose address is validated: the
+    /// oldest, as its age is what a client cannot pretend. If the newcomer's network has [`FEW`],
+    /// it must be of a network that has more than twice as many. A handshake whose network does not
+    /// have many gets [`UNDISTURBED`] time. Clients without a validated address count as one
+    /// network.
+    pub fn make_room(&self, newcomer: IpAddr, now: Instant) -> Option<ConnectionId<'static>> {
+        let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
+        for handshake in self.0.values() {
+            *counts.entry(handshake.network).or_default() += 1;
+        }
+        let own = counts.get(&Some(network(newcomer))).copied().unwrap_or(0);
+        let makes_room = |handshake: &Handshake| {
+            let count = counts[&handshake.network];
+            let old = handshake.begun + UNDISTURBED <= now;
+            (own < FEW || count > 2 * own) && (old || count * MANY > self.count())
+        };
+        let candidates = self.0.iter().filter(|(_, it)| makes_room(it));
+        let oldest = candidates.min_by_key(|(_, it)| it.begun);
+        oldest.map(|(id, _)| id.clone())
+    }
 }
 
 /// Options of a server that limit what clients can make it hold.
@@ -77,9 +117,9 @@ pub struct Limits {
           value_parser = clap::value_parser!(u32).range(1..))]
     max_connections: u32,
 
-    /// Maximum number of connections whose handshake is not finished; beyond it, those that
-    /// take 10 s or whose client is silent for 3 s are closed; networks with more than twice as
-    /// many as a newcomer's make room for it; and other first packets are dropped
+    /// Maximum number of connections whose handshake is not finished; beyond it, those that take 10
+    /// s or whose client is silent for 3 s are closed, the oldest makes room for a client whose
+    /// address is validated, and other first packets are dropped
     #[arg(long, value_name = "N", default_value_t = 1_000,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_handshakes: u32,
@@ -123,8 +163,6 @@ impl Limits {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use super::*;
 
     fn limits(retry: Retry) -> Limits {
@@ -142,47 +180,75 @@ mod tests {
         assert!(limits.crowded(4) && !limits.crowded(3));
     }
 
+    /// Handshakes by the client's address, if it is validated, and their age in ms.
+    fn handshakes(now: Instant, all: &[(&str, u64)]) -> Handshakes {
+        let mut handshakes = Handshakes::default();
+        for (number, (client, age)) in all.iter().enumerate() {
+            let id = ConnectionId::from_vec(vec![number as u8]);
+            let begun = now - Duration::from_millis(*age);
+            handshakes.begin(id, client.parse().ok(), begun);
+        }
+        handshakes
+    }
+
     #[test]
     fn a_handshake_is_overdue_after_silence_or_by_its_age() {
         let begun = Instant::now();
         let at = |seconds| begun + Duration::from_secs(seconds);
-        let mut handshake = Handshake::begin(Ipv4Addr::LOCALHOST.into(), begun);
-        assert!(!handshake.is_overdue(at(2)));
-        assert!(handshake.is_overdue(at(3)));
+        let mut handshakes = handshakes(begun, &[("192.0.2.1", 0)]);
+        let id = ConnectionId::from_vec(vec![0]);
+        let overdue = |handshakes: &Handshakes, seconds| handshakes.overdue(at(seconds)).len();
+        assert_eq!(overdue(&handshakes, 2), 0);
+        assert_eq!(overdue(&handshakes, 3), 1);
         for second in 1..=9 {
-            handshake.hear(at(second));
-            assert!(!handshake.is_overdue(at(second)));
+            handshakes.hear(&id, at(second));
+            assert_eq!(overdue(&handshakes, second), 0);
         }
-        assert!(handshake.is_overdue(at(10)));
+        assert_eq!(overdue(&handshakes, 10), 1);
+        handshakes.end(&id);
+        assert_eq!((overdue(&handshakes, 10), handshakes.count()), (0, 0));
     }
 
     #[test]
-    fn networks_with_many_handshakes_make_room() {
-        let begun = Instant::now();
-        let handshake = |(client, age): (&str, u64)| {
-            Handshake::begin(client.parse().unwrap(), begun - Duration::from_millis(age))
+    fn networks_with_more_handshakes_make_room() {
+        let now = Instant::now();
+        let room = |all: &[(&str, u64)], newcomer: &str| {
+            let id = handshakes(now, all).make_room(newcomer.parse().unwrap(), now);
+            id.map(|id| id[0] as usize)
         };
-        let all = [
-            ("2001:db8::1", 1),
-            ("2001:db8::2", 9),
-            ("2001:db8::3", 5),
-            ("192.0.2.1", 50),
-            ("203.0.113.1", 60),
-        ]
-        .map(handshake);
-        let room = |of: &[Handshake], newcomer: &str| {
-            let begun_of = of.iter().map(|one| (one.begun, one));
-            let oldest = makes_room(begun_of, newcomer.parse().unwrap());
-            oldest.map(|oldest| (begun - oldest).as_millis())
-        };
-        // Of IPv6 addresses, 64 bits count.
-        assert_eq!(room(&all, "2001:db8::4"), None);
-        assert_eq!(room(&all, "2001:db8:0:1::4"), Some(60));
-        assert_eq!(room(&all, "192.0.2.2"), Some(60));
-        assert_eq!(room(&all, "192.0.2.1"), Some(9));
-        assert_eq!(room(&all[1..], "::ffff:192.0.2.1"), None);
-        assert_eq!(room(&all[3..], "192.0.2.1"), None);
+        let mut all = vec![("2001:db8::1", 1), ("2001:db8::2", 9), ("192.0.2.1", 5)];
         assert_eq!(room(&[], "192.0.2.1"), None);
+        assert_eq!(room(&all, "192.0.2.1"), Some(1));
+        // With few of its own, a newcomer has the oldest place of all.
+        all.extend([("192.0.2.1", 22), ("192.0.2.1", 21), ("192.0.2.1", 20)]);
+        assert_eq!(room(&all, "192.0.2.2"), Some(3));
+        assert_eq!(room(&all, "2001:db8::3"), Some(3));
+        // With four, it has one of a network with more than twice as many.
+        assert_eq!(room(&all, "::ffff:192.0.2.1"), None);
+        all.extend([("2001:db8::4", 10)]);
+        all.extend([("2001:db8::4", 7); 5]);
+        assert_eq!(room(&all, "192.0.2.1"), None);
+        all.push(("2001:db8::5", 8));
+        assert_eq!(room(&all, "192.0.2.1"), Some(6));
+        // Of IPv6 addresses, 64 bits count.
+        assert_eq!(room(&all, "2001:db8::6"), None);
+        assert_eq!(room(&all, "2001:db8:0:1::6"), Some(3));
+        // Who borrows the newcomer's address does not count for it.
+        let mut spoofed = vec![("-", 1); 9];
+        spoofed[0].1 = 2;
+        assert_eq!(room(&spoofed, "192.0.2.1"), Some(0));
+    }
+
+    #[test]
+    fn a_handshake_of_a_network_with_few_is_undisturbed_for_a_time() {
+        let now = Instant::now();
+        let clients: Vec<String> = (0..20).map(|host| format!("192.0.2.{host}")).collect();
+        let of_age = |age: u64| {
+            let all: Vec<(&str, u64)> = clients.iter().map(|it| (it.as_str(), age)).collect();
+            handshakes(now, &all).make_room("203.0.113.1".parse().unwrap(), now)
+        };
+        assert_eq!(of_age(249), None);
+        assert!(of_age(250).is_some());
     }
 
     #[test]

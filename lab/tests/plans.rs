@@ -389,8 +389,9 @@ fn the_same_seeds_give_the_same_bytes_whoever_runs_them() {
 fn start(place: &Place, lines: usize) -> Child {
     let mut command = place.command("run plan.toml -o out --jobs 1");
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped());
-    let child = child.spawn().unwrap();
+    let mut child = child.spawn().unwrap();
     while place.lines("out/journal.jsonl") < lines {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before");
         thread::sleep(Duration::from_millis(5));
     }
     child

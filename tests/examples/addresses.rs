@@ -71,7 +71,7 @@ fn download_over_a_change(cc: &str, args: &[&str], change: Change) -> Output {
     let args = [&["--max-pacing-rate", "20", "--cc", cc], args].concat();
     let mut server = Server::start(&args);
     server.address = relay_that_changes(server.address, Duration::from_millis(20), 500, change);
-    let mut client = server.client(&["--time-limit", "25s", "--idle-timeout", "3s"]);
+    let mut client = server.client(&["--time-limit", "60s", "--idle-timeout", "3s"]);
     client.arg(server.url("/bytes/3000000")).output().unwrap()
 }
 
@@ -91,16 +91,22 @@ fn a_download_survives_a_nat_that_forgets_its_binding() {
     }
 }
 
-/// The server's datagrams of 1350 bytes are lost from then on, or until then. A path of QUIC carries
-/// 1200 (RFC 9000, Section 14).
+/// The server's datagrams of 1350 bytes are lost from then on. A path of QUIC carries 1200
+/// (RFC 9000, Section 14).
 #[test]
-fn a_download_survives_a_path_with_another_mtu() {
+fn a_download_survives_a_path_with_a_smaller_mtu() {
     for cc in ["petra", "cubic", "bbr2"] {
-        for (before, after) in [(usize::MAX, 1_200), (1_200, usize::MAX)] {
-            let change = Change::LargestDatagram(before, after);
-            let output = download_over_a_change(cc, &[], change);
-            assert_complete(&output, &format!("{cc}: {before}, then {after}"));
-        }
+        let change = Change::LargestDatagram(usize::MAX, 1_200);
+        assert_complete(&download_over_a_change(cc, &[], change), cc);
+    }
+}
+
+/// They are lost until then.
+#[test]
+fn a_download_survives_a_path_with_a_larger_mtu() {
+    for cc in ["petra", "cubic", "bbr2"] {
+        let change = Change::LargestDatagram(1_200, usize::MAX);
+        assert_complete(&download_over_a_change(cc, &[], change), cc);
     }
 }
 

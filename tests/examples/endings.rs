@@ -1,6 +1,6 @@
 //! Early ends of transfers and programs.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::harness::{assert_fails, ended, names, output, signal, summary, Server};
 
@@ -107,8 +107,10 @@ fn a_server_that_shuts_down_does_not_wait_for_ever() {
     let url = server.url("/bytes/100000000");
     let client = server.client(&["-o", "out", &url]).spawn().unwrap();
     server.wait_for_first_bytes();
+    let asked = Instant::now();
     server.signal("TERM");
     assert!(ended(&mut server.child).success());
+    assert!(asked.elapsed() < Duration::from_secs(10), "the default");
     assert_fails(&output(client), 1, "shutting down");
     assert!(
         names(&server.path("out")).is_empty(),

@@ -13,7 +13,7 @@ pub(crate) enum Change {
     Address(&'static str),
     /// Datagrams above the first size are lost, in both directions; then those above the second.
     LargestDatagram(usize, usize),
-    /// Every datagram arrives twice, and every hundredth has a wrong bit.
+    /// Every datagram arrives twice, and every 500th has a wrong bit.
     Noise,
 }
 
@@ -109,7 +109,7 @@ fn carry(
                 let Some(route) = route(source, len) else {
                     continue;
                 };
-                if route.noise && number % 100 == 0 {
+                if route.noise && number % 500 == 0 {
                     datagram[len / 2] ^= 1;
                 }
                 let due = Instant::now() + delay;

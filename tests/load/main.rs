@@ -45,6 +45,8 @@ struct Size {
     /// Time of each attack.
     attack: Duration,
     soak: Duration,
+    /// The server's limit on unfinished handshakes under attack, which the attack reaches.
+    handshakes: &'static str,
 }
 
 impl Size {
@@ -57,12 +59,14 @@ impl Size {
                 in_sequence: 10_000,
                 attack: Duration::from_secs(20),
                 soak: Duration::from_secs(seconds),
+                handshakes: "1000",
             },
             None => Size {
                 at_once: 200,
                 in_sequence: 300,
                 attack: Duration::from_secs(1),
                 soak: Duration::from_secs(2),
+                handshakes: "100",
             },
         }
     }
@@ -164,7 +168,7 @@ fn attacks() {
                      |---|---|---|---|---|---|---|\n"
             .to_string();
     for attack in Attack::ALL {
-        let server = Server::start(&[]);
+        let server = Server::start(&["--max-handshakes", size.handshakes]);
         let (tally, steps) = honest_during(&server, attack, Instant::now() + size.attack, || {});
         let peak = server.memory();
         let (about, cells) = (attack.about(), tally.cells());
@@ -178,7 +182,7 @@ fn attacks() {
 #[test]
 fn a_soak() {
     let (_alone, size) = (alone(), Size::get());
-    let server = Server::start(&[]);
+    let server = Server::start(&["--max-handshakes", size.handshakes]);
     let (begun, step) = (Instant::now(), size.soak / 10);
     let mut memory = vec![];
     let (tally, _) = honest_during(&server, Attack::All, begun + size.soak, || {

@@ -54,8 +54,10 @@ pub(crate) struct Run {
     pub(crate) acks: u64,
     /// Losses that the server saw, and those of them that were acknowledged later.
     pub(crate) lost: (usize, usize),
-    /// CPU time of the run in seconds, of both ends.
+    /// CPU time of the server in seconds.
     pub(crate) cpu: f64,
+    /// Packets that the server sent and received.
+    pub(crate) packets: usize,
     /// Time of the end.
     pub(crate) ended: Nanos,
 }
@@ -272,9 +274,16 @@ fn cpu() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
+/// Does some work of the server's, and adds its CPU time.
+fn timed<T>(sum: &mut f64, work: impl FnOnce() -> T) -> T {
+    let began = cpu();
+    let result = work();
+    *sum += cpu() - began;
+    result
+}
+
 /// A download with `cc` by a client that attacks, until `end`.
 pub(crate) fn run(cc: &str, attack: Attack, down: &Direction, up: &Direction, end: Nanos) -> Run {
-    let began = cpu();
     let clock = VirtualClock::start();
     let _seed = Seed::start(1);
     let round_trip = down.delay + up.delay;
@@ -302,6 +311,7 @@ pub(crate) fn run(cc: &str, attack: Attack, down: &Direction, up: &Direction, en
         acks: 0,
         lost: (0, 0),
         cpu: 0.0,
+        packets: 0,
         ended: 0,
     };
     let body = vec![0; 1 << 16];
@@ -327,7 +337,7 @@ pub(crate) fn run(cc: &str, attack: Attack, down: &Direction, up: &Direction, en
                         from: client_at,
                         to: server_at,
                     };
-                    let _ = server.recv(&mut packet, info);
+                    let _ = timed(&mut report.cpu, || server.recv(&mut packet, info));
                 }
                 Arrival::AtClient(packet) => {
                     arrived += (packet.len() + IP_AND_UDP_HEADERS) as u64;
@@ -343,7 +353,7 @@ pub(crate) fn run(cc: &str, attack: Attack, down: &Direction, up: &Direction, en
         }
         let is_due = |at: Option<std::time::Instant>| at.is_some_and(|at| clock.nanos(at) <= now);
         if is_due(server.timeout_instant()) {
-            server.on_timeout();
+            timed(&mut report.cpu, || server.on_timeout());
         }
         if client.hostile.is_none() && is_due(client.conn.timeout_instant()) {
             client.conn.on_timeout();
@@ -370,7 +380,7 @@ pub(crate) fn run(cc: &str, attack: Attack, down: &Direction, up: &Direction, en
             if release.is_some() {
                 break release;
             }
-            let Some(packet) = send(&mut server) else {
+            let Some(packet) = timed(&mut report.cpu, || send(&mut server)) else {
                 break None;
             };
             lanes[0].enter(now, packet);
@@ -415,7 +425,7 @@ pub(crate) fn run(cc: &str, attack: Attack, down: &Direction, up: &Direction, en
     report.acks = client.hostile.map_or(0, |hostile| hostile.receiver.acks());
     let stats = server.stats();
     report.lost = (stats.lost, stats.spurious_lost);
-    report.cpu = cpu() - began;
+    report.packets = stats.sent + stats.recv;
     report.ended = now;
     report
 }
