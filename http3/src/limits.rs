@@ -88,10 +88,9 @@ impl Handshakes {
     }
 
     /// Chooses the handshake that makes room for one of `newcomer`, whose address is validated: the
-    /// oldest, as its age is what a client cannot pretend. If the newcomer's network has [`FEW`],
-    /// it must be of a network that has more than twice as many. A handshake whose network does not
-    /// have many gets [`UNDISTURBED`] time. Clients without a validated address count as one
-    /// network.
+    /// oldest, as its age is what a client cannot pretend. If the newcomer's network has four, it
+    /// must be of a network that has more than twice as many. A handshake whose network has at most
+    /// a tenth of all gets 250 ms. Clients without a validated address count as one network.
     pub fn make_room(&self, newcomer: IpAddr, now: Instant) -> Option<ConnectionId<'static>> {
         let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
         for handshake in self.0.values() {
