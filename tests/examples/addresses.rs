@@ -71,7 +71,7 @@ fn download_over_a_change(cc: &str, args: &[&str], change: Change) -> Output {
     let args = [&["--max-pacing-rate", "20", "--cc", cc], args].concat();
     let mut server = Server::start(&args);
     server.address = relay_that_changes(server.address, Duration::from_millis(20), 500, change);
-    let mut client = server.client(&["--time-limit", "60s", "--idle-timeout", "3s"]);
+    let mut client = server.client(&["--time-limit", "60s", "--idle-timeout", "15s"]);
     client.arg(server.url("/bytes/3000000")).output().unwrap()
 }
 
