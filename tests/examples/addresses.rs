@@ -71,7 +71,9 @@ fn download_over_a_change(cc: &str, args: &[&str], change: Change) -> Output {
     let args = [&["--max-pacing-rate", "20", "--cc", cc], args].concat();
     let mut server = Server::start(&args);
     server.address = relay_that_changes(server.address, Duration::from_millis(20), 500, change);
-    let mut client = server.client(&["--time-limit", "60s", "--idle-timeout", "15s"]);
+    // A handshake that loses its larger datagrams takes some probes.
+    let patient = ["--connect-timeout", "40s", "--idle-timeout", "30s"];
+    let mut client = server.client(&[&["--time-limit", "80s"], &patient[..]].concat());
     client.arg(server.url("/bytes/3000000")).output().unwrap()
 }
 
