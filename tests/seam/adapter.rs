@@ -3,8 +3,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::pair::{config, pass, tls, Pair};
-use petra::controller::{Ack, Controller, Loss, Metrics, Phase, Pto, Sent, Settings, Time};
+use super::pair::{client, config, pass, tls, Pair};
+use petra::controller::{
+    Ack, Controller, EarlyProbes, Loss, Metrics, Phase, Pto, Rtt, Sent, Settings, SpuriousLoss,
+    Time,
+};
 use petra::registry::Factory;
 use quiche::congestion_control::{register, CongestionControlOps};
 
@@ -18,6 +21,8 @@ enum Event {
     Ack(Ack),
     Loss(Loss),
     Pto(Pto),
+    PersistentCongestion(Time),
+    SpuriousLoss(SpuriousLoss),
 }
 
 impl Event {
@@ -27,6 +32,8 @@ impl Event {
             Event::Ack(ack) => ack.now,
             Event::Loss(loss) => loss.now,
             Event::Pto(pto) => pto.now,
+            Event::PersistentCongestion(now) => *now,
+            Event::SpuriousLoss(spurious) => spurious.now,
         }
     }
 }
@@ -39,6 +46,8 @@ type Events = Arc<Mutex<Vec<Event>>>;
 struct Recorder {
     events: Events,
     datagrams: u64,
+    /// Time of early probes, and a packet threshold of 1.
+    hasty: Option<Duration>,
 }
 
 impl Factory for Recorder {
@@ -50,6 +59,8 @@ impl Factory for Recorder {
         Box::new(Recording {
             events: self.events.clone(),
             window: self.datagrams * settings.max_datagram_size,
+            hasty: self.hasty,
+            datagram: None,
         })
     }
 }
@@ -57,6 +68,9 @@ impl Factory for Recorder {
 struct Recording {
     events: Events,
     window: u64,
+    hasty: Option<Duration>,
+    /// The maximum datagram size that it was told.
+    datagram: Option<u64>,
 }
 
 impl Recording {
@@ -82,9 +96,17 @@ impl Controller for Recording {
         self.record(Event::Pto(*pto));
     }
 
-    fn on_persistent_congestion(&mut self, _now: Time) {}
+    fn on_persistent_congestion(&mut self, now: Time) {
+        self.record(Event::PersistentCongestion(now));
+    }
 
-    fn on_max_datagram_size(&mut self, _bytes: u64) {}
+    fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
+        self.record(Event::SpuriousLoss(*spurious));
+    }
+
+    fn on_max_datagram_size(&mut self, bytes: u64) {
+        self.datagram = Some(bytes);
+    }
 
     fn window(&self) -> u64 {
         self.window
@@ -98,12 +120,24 @@ impl Controller for Recording {
         Some(123_456_789)
     }
 
-    fn phase(&self) -> Phase {
-        Phase::CongestionAvoidance
+    fn packet_threshold(&self, _rtt: &Rtt, _pto: Duration) -> Option<u64> {
+        self.hasty.map(|_| 1)
     }
 
+    fn early_probes(&self, _rtt: &Rtt, _pto: Duration, _outstanding: u64) -> Option<EarlyProbes> {
+        self.hasty.map(|after| EarlyProbes { after, packets: 1 })
+    }
+
+    fn phase(&self) -> Phase {
+        Phase::Recovery
+    }
+
+    /// The estimate is the maximum datagram size, which a path's statistics show.
     fn metrics(&self) -> Metrics {
-        Metrics::default()
+        Metrics {
+            bandwidth_estimate: self.datagram,
+            ..Metrics::default()
+        }
     }
 }
 
@@ -112,15 +146,20 @@ static RECORDER: CongestionControlOps =
 
 /// A pair whose server has a window of so many datagrams, and what it is told.
 fn pair(datagrams: u64) -> (Pair, Events) {
-    register("recorder", &RECORDER).unwrap();
     let recorder = Recorder {
         datagrams,
         ..Recorder::default()
     };
+    pair_between(client(), recorder)
+}
+
+fn pair_between(client: quiche::Config, recorder: Recorder) -> (Pair, Events) {
+    register("recorder", &RECORDER).unwrap();
     let events = recorder.events.clone();
     let mut server = config(tls());
+    server.set_max_send_udp_payload_size(1_350);
     petra::select(&mut server, recorder).unwrap();
-    (Pair::new(server), events)
+    (Pair::with_client(client, server), events)
 }
 
 fn of<T>(events: &Events, pick: impl Fn(&Event) -> Option<T>) -> Vec<T> {
@@ -185,12 +224,21 @@ fn every_byte_is_told_once_and_time_runs_forward() {
 
 #[test]
 fn the_controllers_answers_are_the_paths() {
-    let (mut pair, _) = pair(40);
+    // The server learns from the client's transport parameters that 1350 bytes are too many.
+    let mut client = client();
+    client.set_max_recv_udp_payload_size(1_250);
+    let recorder = Recorder {
+        datagrams: 40,
+        ..Recorder::default()
+    };
+    let (mut pair, _) = pair_between(client, recorder);
     pair.transfer(20_000);
     let path = pair.server.path_stats().next().unwrap();
-    assert_eq!(path.cwnd, 40 * path.pmtu);
-    assert_eq!(path.ssthresh, Some(20 * path.pmtu));
+    assert_eq!(path.cwnd, 40 * 1_350);
+    assert_eq!(path.ssthresh, Some(20 * 1_350));
     assert_eq!(path.pacing_rate, Some(123_456_789));
+    assert_eq!(path.max_bandwidth, Some(1_250));
+    assert!(pair.into_qlog().contains("\"new\":\"recovery\""));
 }
 
 #[test]
@@ -242,6 +290,90 @@ fn each_pto_is_told_with_its_count() {
         pair.wait();
     }
     assert_eq!(pto_counts(&events), [1, 2]);
+}
+
+/// What leaves over more than three PTOs is lost, and then something arrives (RFC 9002, Section
+/// 7.6).
+#[test]
+fn persistent_congestion_is_told() {
+    let (mut pair, events) = pair(40);
+    pair.ask();
+    pair.server.stream_send(0, &[1; 5_000], false).unwrap();
+    let began = Instant::now();
+    while pto_counts(&events).len() < 4 {
+        assert!(began.elapsed() < PATIENCE);
+        pass(&mut pair.client, &mut pair.server, |_| true);
+        pass(&mut pair.server, &mut pair.client, |_| false);
+        pair.wait();
+    }
+    let told = || {
+        of(&events, |it| {
+            matches!(it, Event::PersistentCongestion(_)).then_some(())
+        })
+    };
+    assert_eq!(told(), []);
+    while told().is_empty() {
+        assert!(began.elapsed() < PATIENCE);
+        pair.exchange();
+    }
+}
+
+/// A datagram that is late, and so counts as lost.
+#[test]
+fn a_spurious_loss_is_told() {
+    let (mut pair, events) = pair(40);
+    pair.ask();
+    pair.server.stream_send(0, &[1; 20_000], true).unwrap();
+    let mut late = pair.next_datagram();
+    let began = Instant::now();
+    while losses(&events).is_empty() {
+        assert!(began.elapsed() < PATIENCE);
+        pair.exchange();
+    }
+    let (datagram, info) = &mut late;
+    pair.client.recv(datagram, *info).unwrap();
+    let spurious = |event: &Event| match event {
+        Event::SpuriousLoss(spurious) => Some(*spurious),
+        _ => None,
+    };
+    while of(&events, spurious).is_empty() {
+        assert!(began.elapsed() < PATIENCE);
+        pair.exchange();
+    }
+    assert!(of(&events, spurious)[0].packets > 0);
+}
+
+/// The PTO would take longer than a second, which the client may take for its ACKs.
+#[test]
+fn early_probes_and_the_packet_threshold_are_the_controllers() {
+    let hasty = Recorder {
+        datagrams: 40,
+        hasty: Some(Duration::from_millis(5)),
+        ..Recorder::default()
+    };
+    let mut client = client();
+    client.set_max_ack_delay(5_000);
+    let (mut pair, events) = pair_between(client, hasty);
+    pair.ask();
+    pair.exchange();
+    pair.server.stream_send(0, b"an answer", false).unwrap();
+    pair.next_datagram();
+    let began = Instant::now();
+    while !pair.client.stream_readable(0) {
+        assert!(began.elapsed() < PATIENCE);
+        pair.exchange();
+    }
+    assert!(pto_counts(&events).is_empty());
+
+    // The next datagram arrives, and the one before it not.
+    let told = losses(&events).len();
+    pair.server.stream_send(0, &[1; 1_000], false).unwrap();
+    pair.next_datagram();
+    pair.server.stream_send(0, &[1; 1_000], false).unwrap();
+    let (mut datagram, info) = pair.next_datagram();
+    pair.client.recv(&mut datagram, info).unwrap();
+    pass(&mut pair.client, &mut pair.server, |_| true);
+    assert!(losses(&events).len() > told);
 }
 
 /// quiche marks packets of a flight that then filled the window, too.

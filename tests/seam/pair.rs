@@ -50,6 +50,13 @@ pub(crate) fn config(tls: SslContextBuilder) -> Config {
     config
 }
 
+/// A client's configuration.
+pub(crate) fn client() -> Config {
+    let mut client = config(SslContextBuilder::new(SslMethod::tls()).unwrap());
+    client.verify_peer(false);
+    client
+}
+
 pub(crate) struct Pair {
     pub(crate) client: Connection,
     pub(crate) server: Connection,
@@ -58,9 +65,11 @@ pub(crate) struct Pair {
 
 impl Pair {
     /// A client and a server with this configuration, before the handshake.
-    pub(crate) fn new(mut server: Config) -> Self {
-        let mut client = config(SslContextBuilder::new(SslMethod::tls()).unwrap());
-        client.verify_peer(false);
+    pub(crate) fn new(server: Config) -> Self {
+        Self::with_client(client(), server)
+    }
+
+    pub(crate) fn with_client(mut client: Config, mut server: Config) -> Self {
         let id = ConnectionId::from_ref(&[7; 16]);
         let client = quiche::connect(Some("localhost"), &id, CLIENT, SERVER, &mut client).unwrap();
         let mut server = quiche::accept(&id, None, SERVER, CLIENT, &mut server).unwrap();
@@ -89,6 +98,21 @@ impl Pair {
         let moved = pass(&mut self.client, &mut self.server, |_| true)
             + pass(&mut self.server, &mut self.client, |_| true);
         if moved == 0 {
+            self.wait();
+        }
+    }
+
+    /// The next datagram that the server sends, which arrives nowhere by itself.
+    pub(crate) fn next_datagram(&mut self) -> (Vec<u8>, RecvInfo) {
+        let mut datagram = [0; 1500];
+        loop {
+            if let Ok((size, sent)) = self.server.send(&mut datagram) {
+                let info = RecvInfo {
+                    from: sent.from,
+                    to: sent.to,
+                };
+                return (datagram[..size].to_vec(), info);
+            }
             self.wait();
         }
     }
