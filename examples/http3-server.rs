@@ -202,13 +202,16 @@ impl Connections {
             false => self.acceptor.id(&header.dcid),
         };
         if let Some(connection) = self.all.get_mut(&id) {
+            let unfinished = connection.is_unfinished();
             // What is wrong with a packet is quiche's to handle: it drops
             // the packet, or closes the connection.
             let _ = connection.quic.recv(datagram, info);
             let now = Instant::now();
-            match connection.is_unfinished() {
-                true => self.handshakes.hear(&id, now),
-                false => self.handshakes.end(&id),
+            if unfinished {
+                match connection.is_unfinished() {
+                    true => self.handshakes.hear(&id, now),
+                    false => self.handshakes.end(&id),
+                }
             }
             connection.due = Some(now);
             return None;
@@ -260,13 +263,13 @@ impl Connections {
 
     /// Advances the connections that are due, and forgets those that ended.
     fn advance(&mut self, udp: &mut udp::Udp, now: Instant) {
-        let due = |c: &&mut Connection| c.due.is_some_and(|due| due <= now);
-        for connection in self.all.values_mut().filter(due) {
-            connection.advance(udp, now);
-        }
         self.all.retain(|id, connection| {
-            if !connection.is_unfinished() {
-                self.handshakes.end(id);
+            if connection.due.is_some_and(|due| due <= now) {
+                let unfinished = connection.is_unfinished();
+                connection.advance(udp, now);
+                if unfinished && !connection.is_unfinished() {
+                    self.handshakes.end(id);
+                }
             }
             !connection.quic.is_closed()
         });
