@@ -32,28 +32,28 @@ pub(crate) fn relay_that_changes(
 ) -> SocketAddr {
     let bind = |address| Arc::new(UdpSocket::bind((address, 0)).unwrap());
     let (near, mut far) = (bind("127.0.0.1"), vec![bind("127.0.0.1")]);
-    let mut largest = [usize::MAX; 2];
-    let noise = matches!(change, Change::Noise);
+    let mut before = Path {
+        binding: 0,
+        largest: usize::MAX,
+        noise: false,
+    };
+    let mut after = before;
     match change {
-        Change::Noise => {}
-        Change::Address(address) => far.push(bind(address)),
-        Change::LargestDatagram(before, after) => largest = [before, after],
+        Change::Noise => after.noise = true,
+        Change::Address(address) => {
+            far.push(bind(address));
+            after.binding = 1;
+        }
+        Change::LargestDatagram(first, second) => {
+            (before.largest, after.largest) = (first, second);
+        }
     }
     let address = near.local_addr().unwrap();
     let client = Arc::new(Mutex::new(address));
     let carried = Arc::new(AtomicUsize::new(0));
-    let last = far.len() - 1;
     let path = move |carried: usize| match carried >= datagrams {
-        false => Path {
-            binding: 0,
-            largest: largest[0],
-            noise: false,
-        },
-        true => Path {
-            binding: last,
-            largest: largest[1],
-            noise,
-        },
+        false => before,
+        true => after,
     };
     for (number, socket) in far.iter().enumerate() {
         let (near, client, carried) = (near.clone(), client.clone(), carried.clone());
@@ -80,6 +80,7 @@ pub(crate) fn relay_that_changes(
 }
 
 /// The path, before or after its change.
+#[derive(Clone, Copy)]
 struct Path {
     /// The number of the socket that has the client's address.
     binding: usize,

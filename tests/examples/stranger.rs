@@ -15,7 +15,7 @@ const MORE: Duration = Duration::from_millis(100);
 pub(crate) struct Stranger {
     pub(crate) socket: UdpSocket,
     quic: quiche::Connection,
-    /// What it sent last.
+    /// The datagrams that it sent last.
     last: Vec<Vec<u8>>,
 }
 

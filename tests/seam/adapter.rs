@@ -292,8 +292,7 @@ fn each_pto_is_told_with_its_count() {
     assert_eq!(pto_counts(&events), [1, 2]);
 }
 
-/// What leaves over more than three PTOs is lost, and then something arrives (RFC 9002, Section
-/// 7.6).
+/// All packets of more than three PTOs are lost, and then one arrives (RFC 9002, Section 7.6).
 #[test]
 fn persistent_congestion_is_told() {
     let (mut pair, events) = pair(40);

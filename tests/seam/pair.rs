@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use boring::ssl::{SslContextBuilder, SslFiletype, SslMethod};
 use petra_http3::certs;
-use quiche::{Config, Connection, ConnectionId, RecvInfo};
+use quiche::{Config, Connection, ConnectionId, RecvInfo, SendInfo};
 use tempfile::TempDir;
 
 const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
@@ -107,11 +107,7 @@ impl Pair {
         let mut datagram = [0; 1500];
         loop {
             if let Ok((size, sent)) = self.server.send(&mut datagram) {
-                let info = RecvInfo {
-                    from: sent.from,
-                    to: sent.to,
-                };
-                return (datagram[..size].to_vec(), info);
+                return (datagram[..size].to_vec(), arrival(sent));
             }
             self.wait();
         }
@@ -148,6 +144,14 @@ impl Pair {
     }
 }
 
+/// The addresses of a datagram at the other end.
+fn arrival(sent: SendInfo) -> RecvInfo {
+    RecvInfo {
+        from: sent.from,
+        to: sent.to,
+    }
+}
+
 /// Delivers what one end has to send, and of that what `arrives`, by its size;
 /// returns the number of datagrams sent.
 pub(crate) fn pass(
@@ -158,12 +162,8 @@ pub(crate) fn pass(
     let mut datagram = [0; 1500];
     let mut moved = 0;
     while let Ok((size, sent)) = from.send(&mut datagram) {
-        let info = RecvInfo {
-            from: sent.from,
-            to: sent.to,
-        };
         if arrives(size) {
-            to.recv(&mut datagram[..size], info).unwrap();
+            to.recv(&mut datagram[..size], arrival(sent)).unwrap();
         }
         moved += 1;
     }
