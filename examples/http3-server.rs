@@ -25,10 +25,10 @@ use petra_http3::{
 };
 use quiche::{h3::WireErrorCode, ConnectionId, Header, RecvInfo};
 
-/// Largest number of batches of datagrams that are read before connections are served: about what
+/// Time for which datagrams are read before connections are served: more than it takes to read what
 /// the socket's buffer holds. The more ACKs a connection has at once, the more datagrams leave at
 /// once, so that a server that is late becomes faster.
-const READS: usize = 256;
+const READING: Duration = Duration::from_millis(10);
 
 /// Serves the files of a folder and generated bodies (/bytes/<n>) over HTTP/3.
 #[derive(Parser)]
@@ -157,11 +157,11 @@ impl Server {
                 }
                 connections.leave();
             }
-            for _ in 0..READS {
-                if !udp.receive(|datagram, info| connections.receive(datagram, info))? {
-                    break;
-                }
-            }
+            connections.refuse_overdue();
+            let begun = Instant::now();
+            while udp.receive(|datagram, info| connections.receive(datagram, info))?
+                && begun.elapsed() < READING
+            {}
             let now = Instant::now();
             let overdue = deadline.is_some_and(|deadline| deadline <= now);
             if overdue {
@@ -201,34 +201,31 @@ impl Connections {
             true => header.dcid.clone(),
             false => self.acceptor.id(&header.dcid),
         };
+        let now = Instant::now();
         if let Some(connection) = self.all.get_mut(&id) {
-            let unfinished = connection.is_unfinished();
             // What is wrong with a packet is quiche's to handle: it drops
             // the packet, or closes the connection.
             let _ = connection.quic.recv(datagram, info);
-            let now = Instant::now();
-            if unfinished {
-                match connection.is_unfinished() {
-                    true => self.handshakes.hear(&id, now),
-                    false => self.handshakes.end(&id),
-                }
+            connection.follow_handshake(&id, &mut self.handshakes, now);
+            if connection.unfinished {
+                self.handshakes.hear(&id, now);
             }
             connection.due = Some(now);
             return None;
         }
-        if self.leaving || self.limits.full(self.all.len()) {
+        let finished = self.finished();
+        if self.leaving || self.limits.full(finished) {
             // No refusal: it would cost the handshake that the limit saves, and a client repeats
             // its first packets. By then, there may be room.
             return None;
         }
-        let unfinished = self.handshakes.count();
-        let validate = self.limits.validate(unfinished);
+        let validate = self.limits.validate(finished, self.handshakes.load(now));
         let first = match self.acceptor.first(&header, datagram.len(), info, validate) {
             Ok(first) => first,
             Err(answer) => return answer,
         };
-        let (now, client) = (Instant::now(), info.from.ip());
-        let displaced = match self.limits.crowded(unfinished) {
+        let client = info.from.ip();
+        let displaced = match self.limits.crowded(finished, self.handshakes.count()) {
             // Who may have borrowed an address displaces nobody.
             true if !first.is_validated() => return None,
             true => Some(self.handshakes.make_room(client, now)?),
@@ -261,24 +258,31 @@ impl Connections {
         self.all.remove(id)
     }
 
-    /// Advances the connections that are due, and forgets those that ended.
-    fn advance(&mut self, udp: &mut udp::Udp, now: Instant) {
-        self.all.retain(|id, connection| {
-            if connection.due.is_some_and(|due| due <= now) {
-                let unfinished = connection.is_unfinished();
-                connection.advance(udp, now);
-                if unfinished && !connection.is_unfinished() {
-                    self.handshakes.end(id);
-                }
-            }
-            !connection.quic.is_closed()
-        });
-        if self.limits.crowded(self.handshakes.count()) {
-            for id in self.handshakes.overdue(now) {
+    /// Number of connections whose handshake is finished.
+    fn finished(&self) -> usize {
+        self.all.len().saturating_sub(self.handshakes.count())
+    }
+
+    /// Refuses handshakes that are overdue, if others may wait for their places.
+    fn refuse_overdue(&mut self) {
+        let unfinished = self.handshakes.count();
+        if unfinished > 0 && self.limits.crowded(self.finished(), unfinished) {
+            for id in self.handshakes.overdue(Instant::now()) {
                 let overdue = self.forget(&id);
                 self.refused.extend(overdue);
             }
         }
+    }
+
+    /// Advances the connections that are due, and forgets those that ended.
+    fn advance(&mut self, udp: &mut udp::Udp, now: Instant) {
+        self.all.retain(|id, connection| {
+            if connection.due.is_some_and(|due| due <= now) {
+                connection.advance(udp, now);
+                connection.follow_handshake(id, &mut self.handshakes, now);
+            }
+            !connection.is_over()
+        });
         for mut connection in self.refused.drain(..) {
             connection.refuse(udp);
         }
@@ -306,6 +310,8 @@ impl Connections {
 struct Connection {
     quic: petra_http3::Connection,
     http3: Http3<Responses>,
+    /// True until the end of its handshake.
+    unfinished: bool,
     /// Time at which the connection is next to be advanced.
     due: Option<Instant>,
 }
@@ -315,13 +321,32 @@ impl Connection {
         Connection {
             quic,
             http3: Http3::new(Responses::new(root)),
+            unfinished: true,
             due: Some(Instant::now()),
         }
     }
 
-    /// Returns true if its handshake goes on.
-    fn is_unfinished(&self) -> bool {
-        !self.quic.is_established() && !self.quic.is_draining() && !self.quic.is_closed()
+    /// Takes note of the end of its handshake, in either way.
+    fn follow_handshake(
+        &mut self,
+        id: &ConnectionId<'static>,
+        handshakes: &mut Handshakes,
+        now: Instant,
+    ) {
+        if self.unfinished && self.quic.is_established() {
+            handshakes.end(id);
+        } else if self.unfinished && (self.quic.is_draining() || self.quic.is_closed()) {
+            handshakes.fail(id, now);
+        } else {
+            return;
+        }
+        self.unfinished = false;
+    }
+
+    /// Returns true if nothing remains to be done. Without a finished handshake, a connection that
+    /// drains is over: strangers would fill the server with them.
+    fn is_over(&self) -> bool {
+        self.quic.is_closed() || (self.quic.is_draining() && !self.quic.is_established())
     }
 
     /// Reads requests, writes responses and sends packets until it would block.

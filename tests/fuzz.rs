@@ -2,6 +2,7 @@
 
 mod arbitrary;
 mod heap;
+mod initial;
 mod keys;
 mod peer;
 mod replay;

@@ -5,6 +5,8 @@
 mod arbitrary;
 #[path = "../../tests/heap/mod.rs"]
 mod heap;
+#[path = "../../tests/initial/mod.rs"]
+mod initial;
 #[path = "../../tests/keys/mod.rs"]
 mod keys;
 #[path = "../../tests/peer/mod.rs"]

@@ -1,6 +1,6 @@
 //! Limits of a server on connections.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
@@ -49,9 +49,12 @@ fn network(client: IpAddr) -> IpAddr {
     }
 }
 
-/// The unfinished handshakes of a server.
+/// The handshakes of a server: the unfinished ones, and the times at which others failed.
 #[derive(Default)]
-pub struct Handshakes(HashMap<ConnectionId<'static>, Handshake>);
+pub struct Handshakes {
+    unfinished: HashMap<ConnectionId<'static>, Handshake>,
+    failed: VecDeque<Instant>,
+}
 
 impl Handshakes {
     /// Takes note of a handshake that begins. `client` is its address, if that is validated.
@@ -61,50 +64,68 @@ impl Handshakes {
             begun: now,
             heard: now,
         };
-        self.0.insert(id, handshake);
+        self.unfinished.insert(id, handshake);
     }
 
     /// Takes note of a datagram, if the handshake is unfinished.
     pub fn hear(&mut self, id: &ConnectionId<'static>, now: Instant) {
-        if let Some(handshake) = self.0.get_mut(id) {
+        if let Some(handshake) = self.unfinished.get_mut(id) {
             handshake.heard = now;
         }
     }
 
-    /// Forgets a handshake that is over, if it is still unfinished here.
+    /// Forgets a handshake that is over.
     pub fn end(&mut self, id: &ConnectionId<'static>) {
-        self.0.remove(id);
+        self.unfinished.remove(id);
+    }
+
+    /// Forgets a handshake that the client, or an error of its packets, has ended.
+    pub fn fail(&mut self, id: &ConnectionId<'static>, now: Instant) {
+        self.end(id);
+        self.failed.push_back(now);
     }
 
     /// Number of unfinished handshakes.
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.unfinished.len()
+    }
+
+    /// Number of handshakes that are unfinished, or failed within the last 3 s. These hold no
+    /// place, but each has cost the server as much as an unfinished one.
+    pub fn load(&mut self, now: Instant) -> usize {
+        let is_old = |failed: &Instant| *failed + MAX_SILENCE <= now;
+        while self.failed.front().is_some_and(is_old) {
+            self.failed.pop_front();
+        }
+        self.count() + self.failed.len()
     }
 
     /// Returns the handshakes that have to make room while others wait.
     pub fn overdue(&self, now: Instant) -> Vec<ConnectionId<'static>> {
-        let overdue = self.0.iter().filter(|(_, it)| it.is_overdue(now));
+        let overdue = self.unfinished.iter().filter(|(_, it)| it.is_overdue(now));
         overdue.map(|(id, _)| id.clone()).collect()
     }
 
-    /// Chooses the handshake that makes room for one of `newcomer`, whose address is validated: the
-    /// oldest, as its age is what a client cannot pretend. If the newcomer's network has four, it
-    /// must be of a network that has more than twice as many. A handshake whose network has at most
-    /// a tenth of all gets 250 ms. Clients without a validated address count as one network.
+    /// Chooses the handshake that makes room for one of `newcomer`, whose address is validated.
+    ///
+    /// The oldest does, first of all one of a network with four at least and more than a tenth of
+    /// all. Others have 250 ms. If the newcomer's network has four, it must be of a network that
+    /// has more than twice as many. Clients without a validated address count as one network.
     pub fn make_room(&self, newcomer: IpAddr, now: Instant) -> Option<ConnectionId<'static>> {
         let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
-        for handshake in self.0.values() {
+        for handshake in self.unfinished.values() {
             *counts.entry(handshake.network).or_default() += 1;
         }
         let own = counts.get(&Some(network(newcomer))).copied().unwrap_or(0);
-        let makes_room = |handshake: &Handshake| {
+        let candidates = self.unfinished.iter().filter_map(|(id, handshake)| {
             let count = counts[&handshake.network];
-            let old = handshake.begun + UNDISTURBED <= now;
-            (own < FEW || count > 2 * own) && (old || count * MANY > self.count())
-        };
-        let candidates = self.0.iter().filter(|(_, it)| makes_room(it));
-        let oldest = candidates.min_by_key(|(_, it)| it.begun);
-        oldest.map(|(id, _)| id.clone())
+            let of_few = count < FEW || count * MANY <= self.count();
+            let may_go = own < FEW || count > 2 * own;
+            let disturbed = !of_few || handshake.begun + UNDISTURBED <= now;
+            (may_go && disturbed).then_some((of_few, handshake.begun, id))
+        });
+        let (_, _, id) = candidates.min_by_key(|(of_few, begun, _)| (*of_few, *begun))?;
+        Some(id.clone())
     }
 }
 
@@ -118,7 +139,8 @@ pub struct Limits {
 
     /// Maximum number of connections whose handshake is not finished; beyond it, those that take 10
     /// s or whose client is silent for 3 s are closed, the oldest makes room for a client whose
-    /// address is validated, and other first packets are dropped
+    /// address is validated, and other first packets are dropped. Never more than
+    /// --max-connections has left
     #[arg(long, value_name = "N", default_value_t = 1_000,
           value_parser = clap::value_parser!(u32).range(1..))]
     max_handshakes: u32,
@@ -133,28 +155,34 @@ pub struct Limits {
 enum Retry {
     /// For each connection
     Always,
-    /// While at least half of --max-handshakes are unfinished
+    /// While at least half of --max-handshakes are unfinished, or failed within the last 3 s
     Load,
     /// For none
     Never,
 }
 
 impl Limits {
-    /// Returns true if there are so many connections that no other may begin.
-    pub fn full(&self, connections: usize) -> bool {
-        connections >= self.max_connections as usize
+    /// Places for unfinished handshakes, beside this many finished ones.
+    fn places(&self, finished: usize) -> usize {
+        let left = (self.max_connections as usize).saturating_sub(finished);
+        left.min(self.max_handshakes as usize)
+    }
+
+    /// Returns true if there are so many finished handshakes that no other may begin.
+    pub fn full(&self, finished: usize) -> bool {
+        self.places(finished) == 0
     }
 
     /// Returns true if so many handshakes are unfinished that one has to make room for another.
-    pub fn crowded(&self, handshakes: usize) -> bool {
-        handshakes >= self.max_handshakes as usize
+    pub fn crowded(&self, finished: usize, unfinished: usize) -> bool {
+        unfinished >= self.places(finished)
     }
 
-    /// Returns true if the next connection needs a validated address.
-    pub fn validate(&self, handshakes: usize) -> bool {
+    /// Returns true if the next connection needs a validated address, with this load of handshakes.
+    pub fn validate(&self, finished: usize, load: usize) -> bool {
         match self.retry {
             Retry::Always => true,
-            Retry::Load => 2 * handshakes >= self.max_handshakes as usize,
+            Retry::Load => 2 * load >= self.places(finished),
             Retry::Never => false,
         }
     }
@@ -176,7 +204,10 @@ mod tests {
     fn both_limits_hold() {
         let limits = limits(Retry::Load);
         assert!(limits.full(10) && !limits.full(9));
-        assert!(limits.crowded(4) && !limits.crowded(3));
+        assert!(limits.crowded(0, 4) && !limits.crowded(0, 3));
+        // Nine connections leave one place.
+        assert!(limits.crowded(9, 1) && !limits.crowded(9, 0));
+        assert!(limits.validate(9, 1) && !limits.validate(9, 0));
     }
 
     /// Handshakes by the client's address, if it is validated, and their age in ms.
@@ -215,23 +246,27 @@ mod tests {
             let id = handshakes(now, all).make_room(newcomer.parse().unwrap(), now);
             id.map(|id| id[0] as usize)
         };
-        let mut all = vec![("2001:db8::1", 1), ("2001:db8::2", 9), ("192.0.2.1", 5)];
+        let mut all = vec![
+            ("2001:db8::1", 251),
+            ("2001:db8::2", 259),
+            ("192.0.2.1", 255),
+        ];
         assert_eq!(room(&[], "192.0.2.1"), None);
         assert_eq!(room(&all, "192.0.2.1"), Some(1));
-        // With few of its own, a newcomer has the oldest place of all.
+        // With few of its own, a newcomer has the oldest place of those with many.
         all.extend([("192.0.2.1", 22), ("192.0.2.1", 21), ("192.0.2.1", 20)]);
-        assert_eq!(room(&all, "192.0.2.2"), Some(3));
-        assert_eq!(room(&all, "2001:db8::3"), Some(3));
+        assert_eq!(room(&all, "192.0.2.2"), Some(2));
+        assert_eq!(room(&all, "2001:db8::3"), Some(2));
         // With four, it has one of a network with more than twice as many.
         assert_eq!(room(&all, "::ffff:192.0.2.1"), None);
         all.extend([("2001:db8::4", 10)]);
         all.extend([("2001:db8::4", 7); 5]);
         assert_eq!(room(&all, "192.0.2.1"), None);
         all.push(("2001:db8::5", 8));
-        assert_eq!(room(&all, "192.0.2.1"), Some(6));
+        assert_eq!(room(&all, "192.0.2.1"), Some(1));
         // Of IPv6 addresses, 64 bits count.
         assert_eq!(room(&all, "2001:db8::6"), None);
-        assert_eq!(room(&all, "2001:db8:0:1::6"), Some(3));
+        assert_eq!(room(&all, "2001:db8:0:1::6"), Some(1));
         // Who borrows the newcomer's address does not count for it.
         let mut spoofed = vec![("-", 1); 9];
         spoofed[0].1 = 2;
@@ -250,9 +285,40 @@ mod tests {
         assert!(of_age(250).is_some());
     }
 
+    /// A network with a tenth of all has many places.
+    #[test]
+    fn networks_with_many_handshakes_make_room_before_older_ones() {
+        let now = Instant::now();
+        let mut all: Vec<_> = (0..3).map(|it| ("203.0.113.1", 900 - it)).collect();
+        all.extend((0..4).map(|it| ("192.0.2.1", 9 - it)));
+        let room = |all: &[(&str, u64)]| {
+            let id = handshakes(now, all).make_room("198.51.100.1".parse().unwrap(), now);
+            id.map(|id| id[0] as usize)
+        };
+        assert_eq!(room(&all), Some(3));
+        // Three are not many, though more than a tenth.
+        assert_eq!(room(&all[..6]), Some(0));
+        // Nor are four of forty.
+        let clients: Vec<String> = (0..33)
+            .map(|host| format!("192.0.2.{}", host + 2))
+            .collect();
+        all.extend(clients.iter().map(|client| (client.as_str(), 1)));
+        assert_eq!(room(&all), Some(0));
+    }
+
+    #[test]
+    fn failed_handshakes_are_a_load_for_three_seconds() {
+        let begun = Instant::now();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        let mut handshakes = handshakes(begun, &[("192.0.2.1", 0), ("192.0.2.1", 0)]);
+        handshakes.fail(&ConnectionId::from_vec(vec![0]), at(1));
+        assert_eq!((handshakes.count(), handshakes.load(at(3))), (1, 2));
+        assert_eq!(handshakes.load(at(4)), 1);
+    }
+
     #[test]
     fn under_load_addresses_are_validated() {
-        let when = |retry| [0, 1, 2, 4].map(|handshakes| limits(retry).validate(handshakes));
+        let when = |retry| [0, 1, 2, 4].map(|load| limits(retry).validate(0, load));
         assert_eq!(when(Retry::Load), [false, false, true, true]);
         assert_eq!(when(Retry::Always), [true; 4]);
         assert_eq!(when(Retry::Never), [false; 4]);

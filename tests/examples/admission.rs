@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use quiche::{Header, Type};
 
-use super::harness::{assert_fails, output, Server};
+use super::harness::{assert_fails, output, wait_for, Server};
+use super::initial::Initial;
 use super::stranger::Stranger;
 
 /// An address with a port of the kernel's choice.
@@ -55,6 +56,54 @@ fn silent_clients_make_room() {
     assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
 }
 
+/// A first datagram with these frames and no ClientHello.
+fn first_datagram(frames: &[u8]) -> Vec<u8> {
+    let initial = Initial {
+        version: quiche::PROTOCOL_VERSION,
+        dcid: vec![9; 8],
+        token: vec![],
+        number: 0,
+    };
+    initial.seal(frames)
+}
+
+/// First frames that end a handshake: CONNECTION_CLOSE, and one that no Initial may have.
+const FATAL: [&[u8]; 2] = [&[PING, 0x1c, 0, 0, 0], &[PING, 0x1e]];
+const PING: u8 = 0x01;
+
+#[test]
+fn handshakes_that_fail_hold_no_place() {
+    for frames in FATAL {
+        let server = Server::start(&["--max-connections", "1", "--retry", "never"]);
+        let mut stranger = Stranger::to(server.address);
+        let first = first_datagram(frames);
+        stranger.socket.send(&first).unwrap();
+        // The server may answer that, too.
+        stranger.received(Duration::from_millis(200));
+        assert_eq!(answers(&mut stranger).first(), Some(&Type::Initial));
+    }
+}
+
+#[test]
+fn handshakes_that_fail_are_a_load_for_a_time() {
+    let server = Server::start(&["--max-handshakes", "2"]);
+    let stranger = Stranger::to(server.address);
+    stranger.socket.send(&first_datagram(FATAL[0])).unwrap();
+    let validates = || answers(&mut Stranger::to(server.address))[0] == Type::Retry;
+    assert!(validates());
+    wait_for("the failure to be forgotten", || !validates());
+}
+
+#[test]
+fn the_last_places_for_connections_are_not_for_strangers() {
+    let server = Server::start(&["--max-connections", "2"]);
+    let mut strangers = [(); 2].map(|()| Stranger::to(server.address));
+    assert_eq!(answers(&mut strangers[0])[0], Type::Initial);
+    strangers[1].send();
+    assert!(strangers[1].answer_retry(Duration::from_secs(2)));
+    assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+}
+
 #[test]
 fn an_address_with_many_handshakes_makes_room_for_others() {
     let server = Server::start(&["--max-handshakes", "5", "--retry", "always"]);
@@ -63,14 +112,14 @@ fn an_address_with_many_handshakes_makes_room_for_others() {
     let mut strangers = [(); 5].map(|()| Stranger::from(other, server.address, &mut config));
     for stranger in &mut strangers {
         stranger.send();
-        stranger.answer_retry(Duration::from_secs(2));
+        assert!(stranger.answer_retry(Duration::from_secs(2)));
     }
     // Strangers that are not silent keep their places for 10 s.
     let repeat = || strangers.iter().for_each(Stranger::repeat);
     // Another handshake of this address has to wait. It gets Retry packets, and no more.
     let mut another = Stranger::from(other, server.address, &mut config);
     another.send();
-    another.answer_retry(Duration::from_secs(2));
+    assert!(another.answer_retry(Duration::from_secs(2)));
     repeat();
     let received = another.received(Duration::from_millis(500));
     let types = received.into_iter().map(packet_type);

@@ -8,6 +8,10 @@ mod endings;
 mod endurance;
 mod harness;
 mod http;
+#[path = "../initial/mod.rs"]
+mod initial;
+#[path = "../keys/mod.rs"]
+mod keys;
 mod logs;
 mod raw;
 mod relay;

@@ -72,13 +72,14 @@ impl Stranger {
         }
     }
 
-    /// Answers a Retry packet that arrives in time, and nothing else.
-    pub(crate) fn answer_retry(&mut self, within: Duration) {
+    /// Answers a Retry packet that arrives in time, and nothing else. Returns true if it has.
+    pub(crate) fn answer_retry(&mut self, within: Duration) -> bool {
         let Some(mut datagram) = self.received_one(within) else {
-            return;
+            return false;
         };
         let header = Header::from_slice(&mut datagram, 16);
-        if header.is_ok_and(|header| header.ty == Type::Retry) {
+        let is_retry = header.is_ok_and(|header| header.ty == Type::Retry);
+        if is_retry {
             let address = |address: std::io::Result<SocketAddr>| address.expect("an address");
             let info = RecvInfo {
                 from: address(self.socket.peer_addr()),
@@ -87,6 +88,7 @@ impl Stranger {
             let _ = self.quic.recv(&mut datagram, info);
             self.send();
         }
+        is_retry
     }
 
     /// Returns the datagrams of an answer.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use boring::rand::rand_bytes;
 
 use super::clients::{connector, session};
+use super::initial::Initial;
 use super::stranger::Stranger;
 
 /// Connections of slow readers.
@@ -26,6 +27,7 @@ pub(crate) enum Attack {
     SlowReaders,
     HalfOpen,
     ScatteredHalfOpen,
+    Failing,
     Flood,
     All,
 }
@@ -51,14 +53,20 @@ impl Progress {
 }
 
 impl Attack {
-    pub(crate) const ALL: [Attack; 6] = [
+    pub(crate) const ALL: [Attack; 7] = [
         Attack::None,
         Attack::SlowReaders,
         Attack::HalfOpen,
         Attack::ScatteredHalfOpen,
+        Attack::Failing,
         Attack::Flood,
         Attack::All,
     ];
+
+    /// Returns true if the server comes to validate addresses.
+    pub(crate) fn takes_places(self) -> bool {
+        !matches!(self, Attack::None | Attack::SlowReaders | Attack::Flood)
+    }
 
     pub(crate) fn about(self) -> &'static str {
         match self {
@@ -66,6 +74,7 @@ impl Attack {
             Attack::SlowReaders => "100 readers of 16 kB/s",
             Attack::HalfOpen => "handshakes that are not finished, from one valid address",
             Attack::ScatteredHalfOpen => "the same from 65,536 valid addresses",
+            Attack::Failing => "handshakes that their first datagram ends",
             Attack::Flood => "random datagrams, cut and spoiled Initials",
             Attack::All => "all but those from many addresses",
         }
@@ -85,6 +94,7 @@ impl Attack {
             ),
             (Attack::HalfOpen, half_open),
             (Attack::ScatteredHalfOpen, scattered_half_open),
+            (Attack::Failing, failing),
             (Attack::Flood, flood),
         ];
         for (attack, part) in parts {
@@ -137,6 +147,23 @@ fn leave_open(
         let mut stranger = Stranger::from(address, server, &mut config);
         stranger.send();
         stranger.answer_retry(Duration::from_millis(5));
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Begins handshakes whose first frames are PING and CONNECTION_CLOSE.
+fn failing(server: SocketAddr, progress: &Progress) {
+    let stranger = Stranger::to(server);
+    let mut initial = Initial {
+        version: quiche::PROTOCOL_VERSION,
+        dcid: vec![0; 8],
+        token: vec![],
+        number: 0,
+    };
+    while progress.goes_on() {
+        rand_bytes(&mut initial.dcid).expect("random bytes");
+        // A full buffer of the socket loses some.
+        let _ = stranger.socket.send(&initial.seal(&[0x01, 0x1c, 0, 0, 0]));
         thread::sleep(PAUSE);
     }
 }

@@ -6,6 +6,10 @@
 #[allow(dead_code)]
 #[path = "../examples/harness.rs"]
 mod harness;
+#[path = "../initial/mod.rs"]
+mod initial;
+#[path = "../keys/mod.rs"]
+mod keys;
 #[allow(dead_code)]
 #[path = "../examples/relay.rs"]
 mod relay;
@@ -24,7 +28,8 @@ use std::time::{Duration, Instant};
 
 use attack::{Attack, Progress};
 use clients::{Clients, Tally};
-use harness::Server;
+use harness::{Server, PATIENCE};
+use stranger::Stranger;
 
 /// Largest memory of a connection that has downloaded and is idle, in bytes.
 const MAX_PER_CONNECTION: u64 = 256 << 10;
@@ -156,6 +161,11 @@ fn honest_during(
         attack.run(scope, server.address, &progress);
         let mut clients = Clients::new(server.address);
         let tally = clients.run_until(until, "/bytes/200000", HONEST, each);
+        if attack.takes_places() {
+            let mut stranger = Stranger::to(server.address);
+            stranger.send();
+            assert!(stranger.answer_retry(PATIENCE), "{attack:?} is no load");
+        }
         (tally, progress.stop())
     })
 }

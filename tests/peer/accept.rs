@@ -2,23 +2,16 @@
 
 use std::collections::HashMap;
 
-use boring::hash::hmac_sha256;
 use petra_http3::accept::{Acceptor, ID_LEN};
 use petra_http3::Connection;
-use quiche::{Config, ConnectionId, Header, RecvInfo, MIN_CLIENT_INITIAL_LEN};
+use quiche::{Config, ConnectionId, Header, RecvInfo};
 
 use super::{Actions, ACTIONS, CLIENT, SERVER, SETTING};
 use crate::heap;
-use crate::keys::{expand, Keys, NUMBER, TAG};
+use crate::initial::{padded, Initial};
 
 /// Most bytes that a connection without a handshake may hold.
 const PER_CONNECTION: usize = 200_000;
-
-/// RFC 9001, Section 5.2.
-const INITIAL_SALT: [u8; 20] = [
-    0x38, 0x76, 0x2c, 0xf7, 0xf5, 0x59, 0x34, 0xb3, 0x4d, 0x17, 0x9a, 0xe6, 0xa4, 0xc8, 0x0c, 0xad,
-    0xcc, 0xbb, 0x7f, 0x0a,
-];
 
 /// Sends a server the datagrams that `bytes` are. No answer is larger than its datagram, no
 /// address gets more than three times what it sent without having shown that it is its own, and
@@ -143,41 +136,4 @@ impl Accepted {
         let most = 3 * self.received;
         assert!(self.validated || self.sent <= most, "{}", self.sent);
     }
-}
-
-/// A client's first packet.
-struct Initial {
-    version: u32,
-    dcid: Vec<u8>,
-    token: Vec<u8>,
-    number: u32,
-}
-
-impl Initial {
-    /// A datagram with these frames, whose protection is right.
-    fn seal(&self, frames: &[u8]) -> Vec<u8> {
-        let frames = padded(frames);
-        let id = |id: &[u8]| [&[id.len() as u8], id].concat();
-        let length = (NUMBER + frames.len() + TAG) as u32;
-        let token_len = 0x4000 | (self.token.len() as u16).min(0x3fff);
-        let header = [
-            &[0xc0 | (NUMBER as u8 - 1)],
-            &self.version.to_be_bytes()[..],
-            &id(&self.dcid),
-            &id(b"stranger"),
-            &token_len.to_be_bytes(),
-            &self.token,
-            &(0x8000_0000 | length).to_be_bytes(),
-        ];
-        let secret = hmac_sha256(&INITIAL_SALT, &self.dcid).expect("HMAC");
-        let keys = Keys::of_secret(&expand(&secret, "client in", 32));
-        keys.seal(&header.concat(), self.number, &frames)
-    }
-}
-
-/// The frames, or the datagram, of the least size that a server answers.
-fn padded(data: &[u8]) -> Vec<u8> {
-    let mut data = data.to_vec();
-    data.resize(data.len().max(MIN_CLIENT_INITIAL_LEN), 0);
-    data
 }
