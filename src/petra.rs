@@ -16,6 +16,7 @@ mod additive_increase;
 mod competition;
 mod config;
 mod congestion_response;
+mod cubic_growth;
 mod delivery_rate;
 mod held_acks;
 mod loss_rate;
@@ -41,6 +42,7 @@ use additive_increase::AdditiveIncrease;
 use competition::Competition;
 pub use config::{PetraConfig, QueueTarget};
 use congestion_response::Decision;
+use cubic_growth::CubicGrowth;
 use delivery_rate::DeliveryRate;
 use loss_rate::LossRate;
 use path_change::{DelayedRound, LongerPath, PathChange};
@@ -112,6 +114,7 @@ struct Petra {
     slow_start: SlowStart,
     increase: AdditiveIncrease,
     competition: Competition,
+    competing: CubicGrowth,
     path_change: PathChange,
     rtt: Option<Rtt>,
     max_in_flight: u64,
@@ -139,6 +142,7 @@ impl Petra {
             slow_start: SlowStart::new(alpha),
             increase: AdditiveIncrease::default(),
             competition: Competition::default(),
+            competing: CubicGrowth::default(),
             path_change: PathChange::default(),
             rtt: None,
             max_in_flight: settings.initial_window,
@@ -259,6 +263,8 @@ impl Petra {
         self.aggregation.end_round();
         self.spread = self.spread_for_aggregates();
         let queued = self.queue_persists();
+        let competes = self.competition.is_detected() || self.competition.is_testing();
+        self.competing.end_round(competes);
         self.increase.end_round(queued, ack.app_limited);
         if ack.app_limited {
             self.competition.abandon_test();
@@ -331,6 +337,11 @@ impl Petra {
             } else {
                 1.0
             }
+        } else if self.competition.is_detected() {
+            let increase = self
+                .competing
+                .datagrams(ack.now, &ack.rtt, bytes / datagram);
+            increase * datagram / bytes
         } else if self.config.probe {
             self.increase.datagrams(bytes / datagram) * datagram / bytes
         } else {
@@ -390,7 +401,13 @@ impl Controller for Petra {
         }
         let decision = self.loss_response(loss);
         self.loss_decision = Some(decision);
+        let before = self.window.bytes();
         if self.act(decision, loss.now, Reduction::Loss) {
+            if self.competition.is_detected() {
+                let datagram = self.window.datagram();
+                self.competing
+                    .on_reduction(before / datagram, self.window.bytes() / datagram);
+            }
             self.test_competition(None);
         }
     }
@@ -423,6 +440,7 @@ impl Controller for Petra {
         self.queue = StandingQueue::default();
         self.increase = AdditiveIncrease::default();
         self.competition = Competition::default();
+        self.competing = CubicGrowth::default();
         self.path_change = PathChange::default();
         self.undo = None;
     }

@@ -1,0 +1,141 @@
+//! Cubic growth: the growth of the window while competing flows keep the queue full.
+//!
+//! After `t` seconds without a loss, CUBIC's window has `C (t - K)^3 + W_max` datagrams (RFC 9438,
+//! Section 4.2, <https://www.rfc-editor.org/rfc/rfc9438#section-4.2>). `W_max` is the window at the
+//! last loss, and `K` the time until the window is there again. In a long queue, a sender that adds
+//! one datagram each round trip leaves such flows most of the room that a loss has made.
+
+use super::super::controller::{Rtt, Time};
+
+/// `C` of RFC 9438, Section 5.1 (<https://www.rfc-editor.org/rfc/rfc9438#section-5.1>), in
+/// datagrams per cubic second.
+const C: f64 = 0.4;
+
+/// Largest increase per round trip, as a share of the window (RFC 9438, Section 4.2).
+const MAX_INCREASE_SHARE: f64 = 0.5;
+
+/// A period of growth since a loss, or since competing flows were found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Epoch {
+    /// `t`: the time for which the window could grow, in seconds.
+    seconds: f64,
+    /// `K` in seconds.
+    k: f64,
+    /// `W_max` in datagrams.
+    max: f64,
+}
+
+/// Derives the increase of the window from the time since the last loss.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CubicGrowth {
+    epoch: Option<Epoch>,
+    last_growth: Time,
+}
+
+impl CubicGrowth {
+    /// Starts an epoch at a reduction of the window from `max` to `window` datagrams.
+    pub(super) fn on_reduction(&mut self, max: f64, window: f64) {
+        self.epoch = Some(Epoch {
+            seconds: 0.0,
+            k: ((max - window).max(0.0) / C).cbrt(),
+            max,
+        });
+    }
+
+    /// Ends a round trip. `competes`: it began under competition, or under a test for it. A test
+    /// that confirms the competition goes on with the epoch before.
+    pub(super) fn end_round(&mut self, competes: bool) {
+        self.epoch = self.epoch.filter(|_| competes);
+    }
+
+    /// Datagrams to add per round trip, for a window of this many datagrams: at least one, as in
+    /// RFC 9002, Section 7.3.3 (<https://www.rfc-editor.org/rfc/rfc9002#section-7.3.3>). A pause
+    /// counts for one round trip (RFC 9438, Section 5.8).
+    pub(super) fn datagrams(&mut self, now: Time, rtt: &Rtt, window: f64) -> f64 {
+        let first = Epoch {
+            max: window,
+            ..Epoch::default()
+        };
+        let pause = now.saturating_sub(self.last_growth).min(rtt.smoothed);
+        self.last_growth = now;
+        let epoch = self.epoch.get_or_insert(first);
+        epoch.seconds += pause.as_secs_f64();
+        let after = epoch.seconds + rtt.smoothed.as_secs_f64() - epoch.k;
+        let increase = C * after.powi(3) + epoch.max - window;
+        increase.min(MAX_INCREASE_SHARE * window).max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::events::ms;
+    use super::*;
+
+    /// A round-trip time of 100 ms.
+    fn rtt() -> Rtt {
+        Rtt {
+            latest: ms(100),
+            smoothed: ms(100),
+            variation: ms(0),
+            min: ms(100),
+        }
+    }
+
+    /// The windows after each of so many round trips, with growth once in each.
+    fn windows(growth: &mut CubicGrowth, mut window: f64, rounds: u64) -> Vec<f64> {
+        let grow = |round| {
+            window += growth.datagrams(ms(100 * round), &rtt(), window);
+            window
+        };
+        (1..=rounds).map(grow).collect()
+    }
+
+    /// A loss at 1000 datagrams that leaves 700: K is 9.086 s.
+    #[test]
+    fn the_window_is_back_at_the_last_loss_after_k() {
+        let mut growth = CubicGrowth::default();
+        growth.on_reduction(1000.0, 700.0);
+        let windows = windows(&mut growth, 700.0, 182);
+        let near = |round: usize, window: f64| (windows[round - 1] - window).abs() < 0.1;
+        // C (1 s - K)^3 + W_max; a window is that of a round trip later.
+        assert!(near(9, 788.6), "{}", windows[8]);
+        // A datagram per round trip, where the curve is flat.
+        assert!(near(91, windows[89] + 1.0));
+        // C (18.3 s - K)^3 + W_max.
+        assert!(near(182, 1312.9), "{}", windows[181]);
+    }
+
+    #[test]
+    fn without_a_loss_the_curve_begins_at_the_window() {
+        let mut growth = CubicGrowth::default();
+        let windows = windows(&mut growth, 50.0, 60);
+        assert_eq!(windows[0], 51.0);
+        // Six seconds and a round trip, of 0.4 t^3.
+        assert!((windows[59] - 50.0 - 90.8).abs() < 0.1, "{}", windows[59]);
+    }
+
+    #[test]
+    fn the_increase_is_at_most_half_of_the_window_per_round_trip() {
+        let mut growth = CubicGrowth::default();
+        growth.on_reduction(1e6, 4.0);
+        assert_eq!(growth.datagrams(ms(100), &rtt(), 4.0), 2.0);
+        assert_eq!(growth.datagrams(ms(200), &rtt(), 1.0), 1.0);
+    }
+
+    #[test]
+    fn a_pause_counts_for_a_round_trip() {
+        let mut growth = CubicGrowth::default();
+        growth.datagrams(ms(100), &rtt(), 50.0);
+        assert_eq!(growth.datagrams(ms(60_000), &rtt(), 50.0), 1.0);
+    }
+
+    #[test]
+    fn an_epoch_ends_with_the_competition() {
+        let mut growth = CubicGrowth::default();
+        windows(&mut growth, 50.0, 60);
+        growth.end_round(true);
+        assert!(growth.datagrams(ms(6_100), &rtt(), 50.0) > 20.0);
+        growth.end_round(false);
+        assert_eq!(growth.datagrams(ms(6_200), &rtt(), 50.0), 1.0);
+    }
+}
