@@ -6,7 +6,7 @@
 
 use std::any::TypeId;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[cfg(feature = "qlog")]
 use quiche::congestion_control::QlogValue;
@@ -17,6 +17,7 @@ use quiche::congestion_control::{
 };
 
 use super::controller::{Ack, Controller, Loss, Pto, Rtt, Sent, Settings, SpuriousLoss, Time};
+use super::port::RttEstimator;
 use super::registry::{self, Factory};
 
 /// Registers every controller of this crate with quiche, under its name.
@@ -96,7 +97,6 @@ pub const fn table(
         state_str,
         #[cfg(feature = "qlog")]
         qlog_metrics,
-        debug_fmt,
         ..CongestionControlOps::DEFAULTS
     }
 }
@@ -256,7 +256,10 @@ fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
             last_sent,
             newest_sent: path.time(newest),
             bytes_in_flight: event.bytes_in_flight.saturating_sub(bytes) as u64,
-            rtt: event.rtt().map_or_else(|| only_sample(since_sent), rtt),
+            // quiche takes no sample from some ACKs.
+            rtt: event
+                .rtt()
+                .map_or_else(|| RttEstimator::first(since_sent), rtt),
             app_limited: path.app_limited(&last, last_sent),
         };
         path.controller.on_ack(&ack);
@@ -375,26 +378,11 @@ fn qlog_metrics(r: &Congestion) -> Vec<(&'static str, QlogValue)> {
     fields
 }
 
-fn debug_fmt(r: &Congestion, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-    write!(f, "{:?} ", path(r).controller.metrics())
-}
-
 fn rtt(rtt: congestion_control::Rtt) -> Rtt {
     Rtt {
         latest: rtt.latest,
         smoothed: rtt.smoothed,
         variation: rtt.variation,
         min: rtt.min,
-    }
-}
-
-/// The RTT estimator after its first sample (RFC 9002, Section 5.3), for an ACK from which
-/// quiche took no sample.
-fn only_sample(rtt: Duration) -> Rtt {
-    Rtt {
-        latest: rtt,
-        smoothed: rtt,
-        variation: rtt / 2,
-        min: rtt,
     }
 }

@@ -10,6 +10,7 @@ use petra::controller::{
 };
 use petra::registry::Factory;
 use quiche::congestion_control::{register, CongestionControlOps};
+use quiche::StartupExitReason;
 
 /// After this a loop that waits for an event has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -46,8 +47,12 @@ type Events = Arc<Mutex<Vec<Event>>>;
 struct Recorder {
     events: Events,
     datagrams: u64,
-    /// Time of early probes, and a packet threshold of 1.
-    hasty: Option<Duration>,
+    /// Time of early probes.
+    probes_after: Option<Duration>,
+    packet_threshold: Option<u64>,
+    /// Share of the window that remains when the first ACK ends slow start. Without one, it has
+    /// ended before.
+    exits_to: Option<f64>,
 }
 
 impl Factory for Recorder {
@@ -59,7 +64,9 @@ impl Factory for Recorder {
         Box::new(Recording {
             events: self.events.clone(),
             window: self.datagrams * settings.max_datagram_size,
-            hasty: self.hasty,
+            probes_after: self.probes_after,
+            packet_threshold: self.packet_threshold,
+            exits_to: self.exits_to,
             datagram: None,
         })
     }
@@ -68,7 +75,9 @@ impl Factory for Recorder {
 struct Recording {
     events: Events,
     window: u64,
-    hasty: Option<Duration>,
+    probes_after: Option<Duration>,
+    packet_threshold: Option<u64>,
+    exits_to: Option<f64>,
     /// The maximum datagram size that it was told.
     datagram: Option<u64>,
 }
@@ -86,6 +95,9 @@ impl Controller for Recording {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.record(Event::Ack(*ack));
+        if let Some(share) = self.exits_to.take() {
+            self.window = (share * self.window as f64) as u64;
+        }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
@@ -113,7 +125,7 @@ impl Controller for Recording {
     }
 
     fn ssthresh(&self) -> Option<u64> {
-        Some(self.window / 2)
+        self.exits_to.is_none().then_some(self.window / 2)
     }
 
     fn pacing_rate(&self) -> Option<u64> {
@@ -121,11 +133,12 @@ impl Controller for Recording {
     }
 
     fn packet_threshold(&self, _rtt: &Rtt, _pto: Duration) -> Option<u64> {
-        self.hasty.map(|_| 1)
+        self.packet_threshold
     }
 
     fn early_probes(&self, _rtt: &Rtt, _pto: Duration, _outstanding: u64) -> Option<EarlyProbes> {
-        self.hasty.map(|after| EarlyProbes { after, packets: 1 })
+        self.probes_after
+            .map(|after| EarlyProbes { after, packets: 1 })
     }
 
     fn phase(&self) -> Phase {
@@ -136,6 +149,7 @@ impl Controller for Recording {
     fn metrics(&self) -> Metrics {
         Metrics {
             bandwidth_estimate: self.datagram,
+            base_rtt: Some(Duration::from_millis(25)),
             ..Metrics::default()
         }
     }
@@ -220,6 +234,29 @@ fn every_byte_is_told_once_and_time_runs_forward() {
         assert!(ack.bytes > 0);
         assert!(ack.rtt.min <= ack.rtt.latest);
     }
+    let of_several = |ack: &Ack| ack.bytes > 1_350 && ack.first_sent < ack.last_sent;
+    assert!(acks(&events).iter().any(of_several));
+}
+
+/// The server has only acknowledged a PING when it sends data.
+#[test]
+fn packets_that_were_not_in_flight_have_no_part_in_an_ack() {
+    let (mut pair, events) = pair(40);
+    pair.ask();
+    pair.exchange();
+    pair.client.send_ack_eliciting().unwrap();
+    pair.exchange();
+    let told = acks(&events).len();
+    std::thread::sleep(Duration::from_millis(2));
+    pair.server.stream_send(0, b"an answer", false).unwrap();
+    pair.exchange();
+    pair.exchange();
+    let acks = &acks(&events)[told..];
+    let sent = sent(&events);
+    assert!(!acks.is_empty());
+    for ack in acks {
+        assert!(sent.iter().any(|sent| sent.time_sent == ack.first_sent));
+    }
 }
 
 #[test]
@@ -238,7 +275,28 @@ fn the_controllers_answers_are_the_paths() {
     assert_eq!(path.ssthresh, Some(20 * 1_350));
     assert_eq!(path.pacing_rate, Some(123_456_789));
     assert_eq!(path.max_bandwidth, Some(1_250));
-    assert!(pair.into_qlog().contains("\"new\":\"recovery\""));
+    let qlog = pair.into_qlog();
+    assert!(qlog.contains("\"new\":\"recovery\""));
+    assert!(qlog.contains("\"petra_base_rtt\":25.0"));
+}
+
+/// The reason for which an ACK ends slow start: a reduction, or none.
+#[test]
+fn the_exit_from_slow_start_has_its_reason() {
+    for (share, reason) in [
+        (0.5, StartupExitReason::PersistentQueue),
+        (1.0, StartupExitReason::BandwidthPlateau),
+    ] {
+        let recorder = Recorder {
+            datagrams: 40,
+            exits_to: Some(share),
+            ..Recorder::default()
+        };
+        let (mut pair, _) = pair_between(client(), recorder);
+        pair.transfer(20_000);
+        let path = pair.server.path_stats().next().unwrap();
+        assert_eq!(path.startup_exit.unwrap().reason, reason);
+    }
 }
 
 #[test]
@@ -347,7 +405,8 @@ fn a_spurious_loss_is_told() {
 fn early_probes_and_the_packet_threshold_are_the_controllers() {
     let hasty = Recorder {
         datagrams: 40,
-        hasty: Some(Duration::from_millis(5)),
+        probes_after: Some(Duration::from_millis(5)),
+        packet_threshold: Some(1),
         ..Recorder::default()
     };
     let mut client = client();
@@ -373,6 +432,40 @@ fn early_probes_and_the_packet_threshold_are_the_controllers() {
     pass(&mut pair.client, &mut pair.server, |_| true);
     let lost: u64 = losses(&events)[told..].iter().map(|loss| loss.bytes).sum();
     assert!(lost > 1_000, "{lost}");
+}
+
+#[test]
+fn a_packet_is_lost_once_as_many_have_overtaken_it() {
+    let recorder = Recorder {
+        datagrams: 40,
+        packet_threshold: Some(6),
+        ..Recorder::default()
+    };
+    let (mut pair, events) = pair_between(client(), recorder);
+    pair.ask();
+    pair.exchange();
+    // An RTT sample of 50 ms.
+    pair.server.stream_send(0, b"late", false).unwrap();
+    let (mut datagram, info) = pair.next_datagram();
+    std::thread::sleep(Duration::from_millis(50));
+    pair.client.recv(&mut datagram, info).unwrap();
+    pass(&mut pair.client, &mut pair.server, |_| true);
+
+    let told = losses(&events).len();
+    let began = Instant::now();
+    pair.server.stream_send(0, &[1; 10_000], false).unwrap();
+    pair.next_datagram();
+    for overtaken in 1..=6 {
+        let (mut datagram, info) = pair.next_datagram();
+        pair.client.recv(&mut datagram, info).unwrap();
+        pass(&mut pair.client, &mut pair.server, |_| true);
+        let lost = losses(&events).len() > told;
+        if began.elapsed() > Duration::from_millis(50) {
+            // On a busy machine, the time threshold may be first.
+            return;
+        }
+        assert_eq!(lost, overtaken == 6, "{overtaken}");
+    }
 }
 
 /// quiche marks packets of a flight that then filled the window, too.
