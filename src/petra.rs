@@ -1,15 +1,27 @@
 //! `petra`: the five mechanisms of PETRA, made robust for QUIC.
 //!
 //! ```text
-//!                 a queue builds, or
-//!               the delivery rate is flat
+//!       a queue builds, the delivery rate is flat,
+//!         or a loss, a mark or a PTO is congestion
 //!   slow start ───────────────────────────▶ congestion avoidance ⟲ increase, drain
 //!       ▲                                            │
-//!       └─────────── persistent congestion ──────────┘
+//!       └── persistent congestion, a longer path ────┘
 //! ```
 //!
 //! The standing queue decides: a loss, or a second PTO, is congestion only if a queue
 //! persists. `docs/pseudocode.md` lists the differences from the thesis and their reasons.
+//!
+//! | module, in an order to read | question |
+//! |---|---|
+//! | `rounds` | When does a round trip end? |
+//! | `delivery_rate` | How fast is the path? |
+//! | `min_rtt_filter`, `held_acks` | Which RTT samples are of the path, and by how much? |
+//! | `standing_queue` | Do packets wait although they need not? |
+//! | `ack_aggregation`, `loss_rate` | How do ACKs come, and how much is lost? |
+//! | `slow_start`, `additive_increase` | How fast does the window grow? |
+//! | `competition`, `cubic_growth` | Do others keep the queue full, and how to grow then? |
+//! | `path_change` | Has the path become longer? |
+//! | `congestion_response` | What follows for the window? |
 
 mod ack_aggregation;
 mod additive_increase;
@@ -359,6 +371,8 @@ impl Controller for Petra {
         self.queue.on_sent(sent);
     }
 
+    /// Updates the estimators first, then ends the round trip, and only then decides. `queued` is
+    /// of the time before a decision: what follows must not depend on the reduction.
     fn on_ack(&mut self, ack: &Ack) {
         self.rtt = Some(ack.rtt);
         // A pause of the application empties the queue that it has filled.
@@ -431,7 +445,8 @@ impl Controller for Petra {
         }
     }
 
-    /// Restarts from slow start: every estimate is of a path that may have changed.
+    /// Restarts from slow start: the path may have changed. The loss rate and the size of ACK
+    /// aggregates stay, as the next round trips renew them.
     fn on_persistent_congestion(&mut self, _now: Time) {
         self.window.collapse();
         self.delivery.restart();

@@ -64,14 +64,96 @@ pub fn select(
 /// `parse_options` parses the options behind a name, or returns an error message. [`options`]
 /// turns a factory into its result.
 ///
+/// A controller that adds a datagram each round trip, and halves its window once for the losses of
+/// one (AIMD):
+///
 /// ```
-/// # use petra::registry::factory;
-/// # use quiche::congestion_control::{register, CongestionControlOps};
-/// static MINE: CongestionControlOps = petra::table(|_name, options| {
-///     let factory = factory("westwood", options).map_err(|e| e.to_string())?;
-///     Ok(petra::options(factory))
+/// use petra::controller::{Ack, Controller, Factory, Loss, Metrics, Phase, Settings, Time};
+/// use quiche::congestion_control::{register, CongestionControlOps};
+/// use std::sync::Arc;
+///
+/// struct Aimd {
+///     window: u64,
+///     datagram: u64,
+///     reduced: Option<Time>,
+/// }
+///
+/// impl Aimd {
+///     fn reduce_to(&mut self, window: u64, now: Time) {
+///         self.window = window.max(2 * self.datagram); // RFC 9002, Section 7.2
+///         self.reduced = Some(now);
+///     }
+/// }
+///
+/// impl Controller for Aimd {
+///     fn on_ack(&mut self, ack: &Ack) {
+///         if !ack.app_limited {
+///             self.window += (self.datagram * ack.bytes / self.window).max(1);
+///         }
+///     }
+///
+///     fn on_loss(&mut self, loss: &Loss) {
+///         // What was sent before the reduction cannot show its effect.
+///         if self.reduced.is_none_or(|at| loss.last_sent > at) {
+///             self.reduce_to(self.window / 2, loss.now);
+///         }
+///     }
+///
+///     fn on_persistent_congestion(&mut self, now: Time) {
+///         self.reduce_to(0, now); // RFC 9002, Section 7.6.2
+///     }
+///
+///     fn on_max_datagram_size(&mut self, bytes: u64) {
+///         self.datagram = bytes;
+///     }
+///
+///     fn window(&self) -> u64 {
+///         self.window.max(2 * self.datagram)
+///     }
+///
+///     fn ssthresh(&self) -> Option<u64> {
+///         None
+///     }
+///
+///     fn pacing_rate(&self) -> Option<u64> {
+///         None
+///     }
+///
+///     fn phase(&self) -> Phase {
+///         Phase::CongestionAvoidance
+///     }
+///
+///     fn metrics(&self) -> Metrics {
+///         Metrics::default()
+///     }
+/// }
+///
+/// #[derive(Debug)]
+/// struct MakesAimd;
+///
+/// impl Factory for MakesAimd {
+///     fn name(&self) -> &'static str {
+///         "aimd"
+///     }
+///
+///     fn build(&self, settings: Settings) -> Box<dyn Controller> {
+///         Box::new(Aimd {
+///             window: settings.initial_window,
+///             datagram: settings.max_datagram_size,
+///             reduced: None,
+///         })
+///     }
+/// }
+///
+/// static AIMD: CongestionControlOps = petra::table(|_name, options| match options {
+///     "" => Ok(petra::options(Arc::new(MakesAimd))),
+///     other => Err(format!("options of aimd: not known (got {other}); expected none")),
 /// });
-/// register("mine", &MINE).unwrap();
+///
+/// register("aimd", &AIMD).unwrap();
+/// let mut config = quiche::Config::new(quiche::PROTOCOL_VERSION)?;
+/// config.set_cc_algorithm_name("aimd")?;
+/// # Ok::<(), quiche::Error>(())
 /// ```
 // Hooks of a later quiche get their defaults.
 #[allow(clippy::needless_update)]
