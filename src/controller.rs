@@ -32,6 +32,16 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Settings with the initial window of RFC 9002, Section 7.2
+    /// (<https://www.rfc-editor.org/rfc/rfc9002#section-7.2>): ten datagrams, or two if these have
+    /// more than 14720 bytes, and at most 14720 bytes otherwise.
+    pub fn of_datagram(max_datagram_size: u64) -> Self {
+        Self {
+            max_datagram_size,
+            initial_window: (10 * max_datagram_size).min((2 * max_datagram_size).max(14_720)),
+        }
+    }
+
     /// `kMinimumWindow` in bytes (RFC 9002, Section 7.2).
     pub fn minimum_window(&self) -> u64 {
         MINIMUM_WINDOW_DATAGRAMS * self.max_datagram_size
@@ -381,6 +391,13 @@ mod tests {
     fn the_minimum_window_is_two_datagrams() {
         let settings = super::super::events::settings();
         assert_eq!(settings.minimum_window(), 2_400);
+    }
+
+    #[test]
+    fn the_initial_window_is_ten_datagrams_within_bounds() {
+        let windows = [1_200, 1_472, 1_500, 7_360, 9_000];
+        let windows = windows.map(|bytes| Settings::of_datagram(bytes).initial_window);
+        assert_eq!(windows, [12_000, 14_720, 14_720, 14_720, 18_000]);
     }
 
     /// The phases as qlog has them, and the reasons as its readers do.

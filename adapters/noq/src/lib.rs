@@ -34,12 +34,6 @@ pub const STACK: Stack = Stack {
     capabilities: &[Capability::Pacing, Capability::SpuriousLoss],
 };
 
-/// The initial window in bytes: ten datagrams within the bounds of RFC 9002, Section 7.2
-/// (<https://www.rfc-editor.org/rfc/rfc9002#section-7.2>). It is that of noq's controllers.
-fn initial_window(datagram: u64) -> u64 {
-    (10 * datagram).min((2 * datagram).max(14_720))
-}
-
 /// Returns the controller with this name and these options, for
 /// `TransportConfig::congestion_controller_factory`.
 ///
@@ -84,11 +78,8 @@ pub struct PetraFactory(Arc<dyn Factory>);
 
 impl ControllerFactory for PetraFactory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let datagram = u64::from(current_mtu);
-        let settings = Settings {
-            max_datagram_size: datagram,
-            initial_window: initial_window(datagram),
-        };
+        // The initial window is that of noq's controllers, too.
+        let settings = Settings::of_datagram(u64::from(current_mtu));
         Box::new(PetraController {
             origin: now,
             path: Path::new(self.0.clone(), settings),

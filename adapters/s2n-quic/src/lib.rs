@@ -111,16 +111,10 @@ pub struct PetraController {
 }
 
 impl PetraController {
-    /// With the initial window of RFC 9002, Section 7.2
-    /// (<https://www.rfc-editor.org/rfc/rfc9002#section-7.2>).
     fn new(factory: Arc<dyn Factory>, datagram: u64) -> Self {
-        let settings = Settings {
-            max_datagram_size: datagram,
-            initial_window: (10 * datagram).min((2 * datagram).max(14_720)),
-        };
         Self {
             origin: None,
-            path: Path::new(factory, settings),
+            path: Path::new(factory, Settings::of_datagram(datagram)),
             pacer: Pacer::default(),
             ends: VecDeque::new(),
             sent: 0,

@@ -129,17 +129,15 @@ impl Bottleneck {
     pub(super) fn outcome(mut self, goodput: f64, sent: u64) -> Outcome {
         self.waits.sort_unstable();
         let count = self.waits.len().max(1);
+        // The nearest rank.
+        let p95 = (95 * count).div_ceil(100) - 1;
         let packet = f64::from(DATAGRAM) + HEADERS as f64;
         let limit = self.link.rate * (1.0 - self.link.loss) * (1.0 - OVERHEAD / packet);
         Outcome {
             goodput,
             share: goodput / limit,
             queue_mean: self.waits.iter().sum::<Duration>() / count as u32,
-            queue_p95: self
-                .waits
-                .get(count * 95 / 100)
-                .copied()
-                .unwrap_or_default(),
+            queue_p95: self.waits.get(p95).copied().unwrap_or_default(),
             sent,
             tail_drops: self.tail_drops,
             losses: self.losses,
