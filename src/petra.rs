@@ -350,9 +350,8 @@ impl Petra {
                 1.0
             }
         } else if self.competition.is_detected() {
-            let increase = self
-                .competing
-                .datagrams(ack.now, &ack.rtt, bytes / datagram);
+            let (window, acked) = (bytes / datagram, ack.bytes as f64 / datagram);
+            let increase = self.competing.datagrams(ack.now, &ack.rtt, window, acked);
             increase * datagram / bytes
         } else if self.config.probe {
             self.increase.datagrams(bytes / datagram) * datagram / bytes

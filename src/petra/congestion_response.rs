@@ -6,7 +6,7 @@ use super::{Petra, Target};
 /// Smallest share of the window that remains after a loss in congestion avoidance: the
 /// multiplicative decrease factor of CUBIC (RFC 9438, Section 4.6,
 /// <https://www.rfc-editor.org/rfc/rfc9438#section-4.6>).
-const BETA: f64 = 0.7;
+pub(super) const BETA: f64 = 0.7;
 
 /// Datagrams that heavy losses without a queue leave at least. Of fewer, an ACK per two packets
 /// returns so seldom that a lost one ends in a PTO, and each PTO doubles the next.

@@ -6,23 +6,43 @@
 //! one datagram each round trip leaves such flows most of the room that a loss has made.
 
 use super::super::controller::{Rtt, Time};
+use super::congestion_response::BETA;
 
 /// `C` of RFC 9438, Section 5.1 (<https://www.rfc-editor.org/rfc/rfc9438#section-5.1>), in
 /// datagrams per cubic second.
 const C: f64 = 0.4;
 
+/// Datagrams that the Reno-friendly window gains per round trip until it is back at `W_max`, so
+/// that it is as fast as Reno's with reductions to a half (RFC 9438, Section 4.3,
+/// <https://www.rfc-editor.org/rfc/rfc9438#section-4.3>).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
 /// Largest increase per round trip, as a share of the window (RFC 9438, Section 4.2).
 const MAX_INCREASE_SHARE: f64 = 0.5;
 
-/// A period of growth since a loss, or since competing flows were found.
-#[derive(Clone, Copy, Debug, Default)]
+/// A period of growth since a loss, or since competing flows were found. Windows in datagrams.
+#[derive(Clone, Copy, Debug)]
 struct Epoch {
     /// `t`: the time for which the window could grow, in seconds.
     seconds: f64,
     /// `K` in seconds.
     k: f64,
-    /// `W_max` in datagrams.
+    /// `W_max`.
     max: f64,
+    /// `W_est`: the Reno-friendly window.
+    reno: f64,
+}
+
+impl Epoch {
+    /// An epoch that begins with a reduction from `max` to `window`, or with none.
+    fn new(max: f64, window: f64) -> Self {
+        Self {
+            seconds: 0.0,
+            k: ((max - window).max(0.0) / C).cbrt(),
+            max,
+            reno: window,
+        }
+    }
 }
 
 /// Derives the increase of the window from the time since the last loss.
@@ -35,11 +55,7 @@ pub(super) struct CubicGrowth {
 impl CubicGrowth {
     /// Starts an epoch at a reduction of the window from `max` to `window` datagrams.
     pub(super) fn on_reduction(&mut self, max: f64, window: f64) {
-        self.epoch = Some(Epoch {
-            seconds: 0.0,
-            k: ((max - window).max(0.0) / C).cbrt(),
-            max,
-        });
+        self.epoch = Some(Epoch::new(max, window));
     }
 
     /// Ends a round trip. `competes`: it began under competition, or under a test for it. A test
@@ -48,21 +64,19 @@ impl CubicGrowth {
         self.epoch = self.epoch.filter(|_| competes);
     }
 
-    /// Datagrams to add per round trip, for a window of this many datagrams: at least one, as in
-    /// RFC 9002, Section 7.3.3 (<https://www.rfc-editor.org/rfc/rfc9002#section-7.3.3>). A pause
+    /// Datagrams to add to the window per round trip, at an ACK for so many datagrams. A pause
     /// counts for one round trip (RFC 9438, Section 5.8).
-    pub(super) fn datagrams(&mut self, now: Time, rtt: &Rtt, window: f64) -> f64 {
-        let first = Epoch {
-            max: window,
-            ..Epoch::default()
-        };
+    pub(super) fn datagrams(&mut self, now: Time, rtt: &Rtt, window: f64, acked: f64) -> f64 {
         let pause = now.saturating_sub(self.last_growth).min(rtt.smoothed);
         self.last_growth = now;
-        let epoch = self.epoch.get_or_insert(first);
+        let epoch = self.epoch.get_or_insert(Epoch::new(window, window));
         epoch.seconds += pause.as_secs_f64();
+        let alpha = if epoch.reno < epoch.max { ALPHA } else { 1.0 };
+        epoch.reno += alpha * acked / window;
         let after = epoch.seconds + rtt.smoothed.as_secs_f64() - epoch.k;
-        let increase = C * after.powi(3) + epoch.max - window;
-        increase.min(MAX_INCREASE_SHARE * window).max(1.0)
+        let cubic = C * after.powi(3) + epoch.max;
+        let reno = epoch.reno + alpha;
+        (cubic.max(reno) - window).clamp(0.0, MAX_INCREASE_SHARE * window)
     }
 }
 
@@ -81,13 +95,17 @@ mod tests {
         }
     }
 
-    /// The windows after each of so many round trips, with growth once in each.
+    /// The windows after each of so many round trips, with one ACK in each.
     fn windows(growth: &mut CubicGrowth, mut window: f64, rounds: u64) -> Vec<f64> {
         let grow = |round| {
-            window += growth.datagrams(ms(100 * round), &rtt(), window);
+            window += growth.datagrams(ms(100 * round), &rtt(), window, window);
             window
         };
         (1..=rounds).map(grow).collect()
+    }
+
+    fn near(window: f64, expected: f64) {
+        assert!((window - expected).abs() < 0.1, "{window}");
     }
 
     /// A loss at 1000 datagrams that leaves 700: K is 9.086 s.
@@ -96,37 +114,46 @@ mod tests {
         let mut growth = CubicGrowth::default();
         growth.on_reduction(1000.0, 700.0);
         let windows = windows(&mut growth, 700.0, 182);
-        let near = |round: usize, window: f64| (windows[round - 1] - window).abs() < 0.1;
         // C (1 s - K)^3 + W_max; a window is that of a round trip later.
-        assert!(near(9, 788.6), "{}", windows[8]);
-        // A datagram per round trip, where the curve is flat.
-        assert!(near(91, windows[89] + 1.0));
-        // C (18.3 s - K)^3 + W_max.
-        assert!(near(182, 1312.9), "{}", windows[181]);
+        near(windows[8], 788.6);
+        near(windows[89], 1000.0);
+        near(windows[181], 1312.9);
+    }
+
+    /// A loss at 20 datagrams that leaves 14, in a round trip too short for the curve.
+    #[test]
+    fn the_window_is_at_least_the_reno_friendly_one() {
+        let mut growth = CubicGrowth::default();
+        growth.on_reduction(20.0, 14.0);
+        let windows = windows(&mut growth, 14.0, 20);
+        // After 12 round trips with 0.53 of a datagram each it is at W_max, and gains one in each.
+        assert!(windows[10] < 20.9 && windows[11] > 20.3, "{windows:?}");
+        near(windows[19] - windows[18], 1.0);
     }
 
     #[test]
     fn without_a_loss_the_curve_begins_at_the_window() {
         let mut growth = CubicGrowth::default();
         let windows = windows(&mut growth, 50.0, 60);
-        assert_eq!(windows[0], 51.0);
+        near(windows[0], 52.0);
         // Six seconds and a round trip, of 0.4 t^3.
-        assert!((windows[59] - 50.0 - 90.8).abs() < 0.1, "{}", windows[59]);
+        near(windows[59], 50.0 + 90.8);
     }
 
     #[test]
     fn the_increase_is_at_most_half_of_the_window_per_round_trip() {
         let mut growth = CubicGrowth::default();
         growth.on_reduction(1e6, 4.0);
-        assert_eq!(growth.datagrams(ms(100), &rtt(), 4.0), 2.0);
-        assert_eq!(growth.datagrams(ms(200), &rtt(), 1.0), 1.0);
+        assert_eq!(growth.datagrams(ms(100), &rtt(), 4.0, 1.0), 2.0);
+        growth.on_reduction(4.0, 8.0);
+        assert_eq!(growth.datagrams(ms(200), &rtt(), 20.0, 1.0), 0.0);
     }
 
     #[test]
     fn a_pause_counts_for_a_round_trip() {
         let mut growth = CubicGrowth::default();
-        growth.datagrams(ms(100), &rtt(), 50.0);
-        assert_eq!(growth.datagrams(ms(60_000), &rtt(), 50.0), 1.0);
+        growth.datagrams(ms(100), &rtt(), 50.0, 1.0);
+        assert!(growth.datagrams(ms(60_000), &rtt(), 50.0, 1.0) < 1.1);
     }
 
     #[test]
@@ -134,8 +161,8 @@ mod tests {
         let mut growth = CubicGrowth::default();
         windows(&mut growth, 50.0, 60);
         growth.end_round(true);
-        assert!(growth.datagrams(ms(6_100), &rtt(), 50.0) > 20.0);
+        assert!(growth.datagrams(ms(6_100), &rtt(), 50.0, 1.0) > 20.0);
         growth.end_round(false);
-        assert_eq!(growth.datagrams(ms(6_200), &rtt(), 50.0), 1.0);
+        assert!(growth.datagrams(ms(6_200), &rtt(), 50.0, 1.0) < 1.1);
     }
 }
