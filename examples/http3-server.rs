@@ -25,7 +25,7 @@ use petra_http3::{
 };
 use quiche::{h3::WireErrorCode, ConnectionId, Header, RecvInfo};
 
-/// Time for which datagrams are read before connections are served: more than it takes to read what
+/// Time for which datagrams are read before connections are served: more than the ACKs take that
 /// the socket's buffer holds. The more ACKs a connection has at once, the more datagrams leave at
 /// once, so that a server that is late becomes faster.
 const READING: Duration = Duration::from_millis(10);
@@ -157,11 +157,11 @@ impl Server {
                 }
                 connections.leave();
             }
-            connections.refuse_overdue();
             let begun = Instant::now();
             while udp.receive(|datagram, info| connections.receive(datagram, info))?
                 && begun.elapsed() < READING
             {}
+            connections.refuse_overdue();
             let now = Instant::now();
             let overdue = deadline.is_some_and(|deadline| deadline <= now);
             if overdue {

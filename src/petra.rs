@@ -132,8 +132,8 @@ struct Petra {
     max_in_flight: u64,
     /// Time at which the present loss event was detected.
     loss_event: Option<Time>,
-    /// Window and ssthresh before that event reduced them.
-    undo: Option<(f64, Option<f64>)>,
+    /// Window, ssthresh and growth before that event reduced the window.
+    undo: Option<(f64, Option<f64>, CubicGrowth)>,
     /// The last response to a loss or a PTO.
     loss_decision: Option<Decision>,
     /// The last response to the delay.
@@ -240,13 +240,25 @@ impl Petra {
         let Decision::Reduce(target) = decision else {
             return false;
         };
+        let before = self.window.bytes();
         self.undo = (reason == Reduction::Loss && self.config.undo)
-            .then(|| (self.window.bytes(), self.window.ssthresh()));
+            .then(|| (before, self.window.ssthresh(), self.competing));
         self.window.set_ssthresh(target);
         self.window.reduce_to(target, reason);
+        // What a drain takes is given back if there is competition.
+        if reason != Reduction::Queue && self.may_compete() {
+            let datagram = self.window.datagram();
+            let (before, after) = (before / datagram, self.window.bytes() / datagram);
+            self.competing.on_reduction(before, after);
+        }
         self.window.enter_recovery(now);
         self.increase.on_reduction();
         true
+    }
+
+    /// Returns true if competing flows were found, or are tested for.
+    fn may_compete(&self) -> bool {
+        self.competition.is_detected() || self.competition.is_testing()
     }
 
     /// Starts a test for competing flows, with the window to return to if there are any.
@@ -275,8 +287,8 @@ impl Petra {
         self.aggregation.end_round();
         self.spread = self.spread_for_aggregates();
         let queued = self.queue_persists();
-        let competes = self.competition.is_detected() || self.competition.is_testing();
-        self.competing.end_round(competes);
+        // Where competition is to be tested again, the test follows within a round trip.
+        let forgotten = queued && self.competition.is_detected();
         self.increase.end_round(queued, ack.app_limited);
         if ack.app_limited {
             self.competition.abandon_test();
@@ -286,6 +298,9 @@ impl Petra {
             .end_round(ack.now, queued, self.window.datagram())
         {
             self.window.restore(bytes, self.window.ssthresh());
+        }
+        if !forgotten && !self.may_compete() {
+            self.competing = CubicGrowth::default();
         }
         if self.window.in_slow_start() {
             let rate = self.delivery.estimate().unwrap_or(0.0);
@@ -325,6 +340,7 @@ impl Petra {
         let former = self.queue.on_longer_path(path.min_rtt);
         self.path_change.begin_trial(path, former);
         self.competition.restart();
+        self.competing = CubicGrowth::default();
         self.increase = AdditiveIncrease::default();
         self.undo = None;
         let window = path.rate * path.min_rtt.as_secs_f64();
@@ -414,13 +430,7 @@ impl Controller for Petra {
         }
         let decision = self.loss_response(loss);
         self.loss_decision = Some(decision);
-        let before = self.window.bytes();
         if self.act(decision, loss.now, Reduction::Loss) {
-            if self.competition.is_detected() {
-                let datagram = self.window.datagram();
-                self.competing
-                    .on_reduction(before / datagram, self.window.bytes() / datagram);
-            }
             self.test_competition(None);
         }
     }
@@ -463,13 +473,16 @@ impl Controller for Petra {
     /// Section 4.9, <https://www.rfc-editor.org/rfc/rfc9438#section-4.9>).
     fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
         self.queue.on_spurious_loss();
-        if let Some((bytes, ssthresh)) = self.undo.take_if(|_| spurious.whole_event) {
+        if let Some((bytes, ssthresh, growth)) = self.undo.take_if(|_| spurious.whole_event) {
             self.window.restore(bytes, ssthresh);
+            self.competing = growth;
         }
     }
 
     fn on_max_datagram_size(&mut self, bytes: u64) {
         self.window.set_datagram(bytes);
+        // It counts in datagrams.
+        self.competing = CubicGrowth::default();
         self.update_rate();
     }
 

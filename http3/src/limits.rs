@@ -155,25 +155,25 @@ pub struct Limits {
 enum Retry {
     /// For each connection
     Always,
-    /// While at least half of --max-handshakes are unfinished, or failed within the last 3 s
+    /// While at least half of the places for handshakes are taken, or have failed in the last 3 s
     Load,
     /// For none
     Never,
 }
 
 impl Limits {
-    /// Places for unfinished handshakes, beside this many finished ones.
+    /// Places for unfinished handshakes, beside the finished ones.
     fn places(&self, finished: usize) -> usize {
         let left = (self.max_connections as usize).saturating_sub(finished);
         left.min(self.max_handshakes as usize)
     }
 
-    /// Returns true if there are so many finished handshakes that no other may begin.
+    /// Returns true if the finished handshakes leave no place for another.
     pub fn full(&self, finished: usize) -> bool {
         self.places(finished) == 0
     }
 
-    /// Returns true if so many handshakes are unfinished that one has to make room for another.
+    /// Returns true if the unfinished handshakes take all places that the finished ones leave.
     pub fn crowded(&self, finished: usize, unfinished: usize) -> bool {
         unfinished >= self.places(finished)
     }

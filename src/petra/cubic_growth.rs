@@ -58,13 +58,7 @@ impl CubicGrowth {
         self.epoch = Some(Epoch::new(max, window));
     }
 
-    /// Ends a round trip. `competes`: it began under competition, or under a test for it. A test
-    /// that confirms the competition goes on with the epoch before.
-    pub(super) fn end_round(&mut self, competes: bool) {
-        self.epoch = self.epoch.filter(|_| competes);
-    }
-
-    /// Datagrams to add to the window per round trip, at an ACK for so many datagrams. A pause
+    /// Datagrams to add to the window per round trip, at an ACK for `acked` datagrams. A pause
     /// counts for one round trip (RFC 9438, Section 5.8).
     pub(super) fn datagrams(&mut self, now: Time, rtt: &Rtt, window: f64, acked: f64) -> f64 {
         let pause = now.saturating_sub(self.last_growth).min(rtt.smoothed);
@@ -154,15 +148,5 @@ mod tests {
         let mut growth = CubicGrowth::default();
         growth.datagrams(ms(100), &rtt(), 50.0, 1.0);
         assert!(growth.datagrams(ms(60_000), &rtt(), 50.0, 1.0) < 1.1);
-    }
-
-    #[test]
-    fn an_epoch_ends_with_the_competition() {
-        let mut growth = CubicGrowth::default();
-        windows(&mut growth, 50.0, 60);
-        growth.end_round(true);
-        assert!(growth.datagrams(ms(6_100), &rtt(), 50.0, 1.0) > 20.0);
-        growth.end_round(false);
-        assert!(growth.datagrams(ms(6_200), &rtt(), 50.0, 1.0) < 1.1);
     }
 }

@@ -11,6 +11,11 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// Time within which more of it arrives.
 const MORE: Duration = Duration::from_millis(100);
 
+pub(crate) fn is_retry(mut datagram: Vec<u8>) -> bool {
+    let header = Header::from_slice(&mut datagram, 16);
+    header.is_ok_and(|header| header.ty == Type::Retry)
+}
+
 /// A client's socket, and its connection.
 pub(crate) struct Stranger {
     pub(crate) socket: UdpSocket,
@@ -77,8 +82,7 @@ impl Stranger {
         let Some(mut datagram) = self.received_one(within) else {
             return false;
         };
-        let header = Header::from_slice(&mut datagram, 16);
-        let is_retry = header.is_ok_and(|header| header.ty == Type::Retry);
+        let is_retry = is_retry(datagram.clone());
         if is_retry {
             let address = |address: std::io::Result<SocketAddr>| address.expect("an address");
             let info = RecvInfo {

@@ -45,10 +45,14 @@ impl Progress {
         !self.stop.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
     /// Ends the attack. Returns the number of its steps: handshakes, or sets of datagrams.
     pub(crate) fn stop(&self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
-        self.steps.load(Ordering::Relaxed)
+        self.steps()
     }
 }
 
