@@ -598,6 +598,42 @@ mod in_congestion_avoidance {
         assert!(petra.window.bytes() >= 130_000.0, "it is restored");
     }
 
+    /// Returns what petra adds per round trip at this time, in datagrams.
+    fn increase(petra: &Petra, now: u64) -> f64 {
+        let window = petra.window.bytes() / DATAGRAM as f64;
+        let ack = measured(now, 100);
+        { petra.competing }.datagrams(ack.now, &ack.rtt, window, 0.0)
+    }
+
+    /// Six seconds without a loss have brought the curve of CUBIC to many datagrams a round trip.
+    /// A loss begins another, and its undo returns to the first.
+    #[test]
+    fn under_competition_it_grows_as_cubic_since_the_last_loss() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        petra.max_in_flight = 130_000;
+        drains(&mut petra, (2_000..2_400).step_by(2));
+        assert!(petra.competition.is_detected());
+        let before = petra.window.bytes();
+        for now in (2_400..8_400).step_by(50) {
+            petra
+                .competing
+                .datagrams(ms(now), &measured(now, 100).rtt, 100.0, 0.0);
+        }
+        assert!(increase(&petra, 8_400) > 20.0);
+        petra.on_loss(&loss(2_402));
+        assert_near(petra.window.bytes(), 0.7 * before);
+        assert!(increase(&petra, 8_400) < 5.0);
+        petra.on_spurious_loss(&SpuriousLoss {
+            now: ms(2_410),
+            packets: 1,
+            whole_event: true,
+        });
+        assert!(increase(&petra, 8_400) > 20.0);
+        petra.on_max_datagram_size(1_400);
+        assert!(increase(&petra, 8_400) < 1.1);
+    }
+
     #[test]
     #[cfg_attr(miri, ignore = "a minute or more in Miri")]
     fn nothing_grows_while_it_is_tested_whose_queue_it_is() {
