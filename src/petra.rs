@@ -126,7 +126,8 @@ struct Petra {
     slow_start: SlowStart,
     increase: AdditiveIncrease,
     competition: Competition,
-    competing: CubicGrowth,
+    /// The growth under competition.
+    cubic: CubicGrowth,
     path_change: PathChange,
     rtt: Option<Rtt>,
     max_in_flight: u64,
@@ -154,7 +155,7 @@ impl Petra {
             slow_start: SlowStart::new(alpha),
             increase: AdditiveIncrease::default(),
             competition: Competition::default(),
-            competing: CubicGrowth::default(),
+            cubic: CubicGrowth::default(),
             path_change: PathChange::default(),
             rtt: None,
             max_in_flight: settings.initial_window,
@@ -242,14 +243,14 @@ impl Petra {
         };
         let before = self.window.bytes();
         self.undo = (reason == Reduction::Loss && self.config.undo)
-            .then(|| (before, self.window.ssthresh(), self.competing));
+            .then(|| (before, self.window.ssthresh(), self.cubic));
         self.window.set_ssthresh(target);
         self.window.reduce_to(target, reason);
         // What a drain takes is given back if there is competition.
         if reason != Reduction::Queue && self.may_compete() {
             let datagram = self.window.datagram();
             let (before, after) = (before / datagram, self.window.bytes() / datagram);
-            self.competing.on_reduction(before, after);
+            self.cubic.on_reduction(before, after);
         }
         self.window.enter_recovery(now);
         self.increase.on_reduction();
@@ -300,7 +301,7 @@ impl Petra {
             self.window.restore(bytes, self.window.ssthresh());
         }
         if !forgotten && !self.may_compete() {
-            self.competing = CubicGrowth::default();
+            self.cubic = CubicGrowth::default();
         }
         if self.window.in_slow_start() {
             let rate = self.delivery.estimate().unwrap_or(0.0);
@@ -340,7 +341,7 @@ impl Petra {
         let former = self.queue.on_longer_path(path.min_rtt);
         self.path_change.begin_trial(path, former);
         self.competition.restart();
-        self.competing = CubicGrowth::default();
+        self.cubic = CubicGrowth::default();
         self.increase = AdditiveIncrease::default();
         self.undo = None;
         let window = path.rate * path.min_rtt.as_secs_f64();
@@ -367,7 +368,7 @@ impl Petra {
             }
         } else if self.competition.is_detected() {
             let (window, acked) = (bytes / datagram, ack.bytes as f64 / datagram);
-            let increase = self.competing.datagrams(ack.now, &ack.rtt, window, acked);
+            let increase = self.cubic.datagrams(ack.now, &ack.rtt, window, acked);
             increase * datagram / bytes
         } else if self.config.probe {
             self.increase.datagrams(bytes / datagram) * datagram / bytes
@@ -464,7 +465,7 @@ impl Controller for Petra {
         self.queue = StandingQueue::default();
         self.increase = AdditiveIncrease::default();
         self.competition = Competition::default();
-        self.competing = CubicGrowth::default();
+        self.cubic = CubicGrowth::default();
         self.path_change = PathChange::default();
         self.undo = None;
     }
@@ -475,14 +476,14 @@ impl Controller for Petra {
         self.queue.on_spurious_loss();
         if let Some((bytes, ssthresh, growth)) = self.undo.take_if(|_| spurious.whole_event) {
             self.window.restore(bytes, ssthresh);
-            self.competing = growth;
+            self.cubic = growth;
         }
     }
 
     fn on_max_datagram_size(&mut self, bytes: u64) {
         self.window.set_datagram(bytes);
         // It counts in datagrams.
-        self.competing = CubicGrowth::default();
+        self.cubic = CubicGrowth::default();
         self.update_rate();
     }
 

@@ -602,7 +602,7 @@ mod in_congestion_avoidance {
     fn increase(petra: &Petra, now: u64) -> f64 {
         let window = petra.window.bytes() / DATAGRAM as f64;
         let ack = measured(now, 100);
-        { petra.competing }.datagrams(ack.now, &ack.rtt, window, 0.0)
+        { petra.cubic }.datagrams(ack.now, &ack.rtt, window, 0.0)
     }
 
     /// Six seconds without a loss have brought the curve of CUBIC to many datagrams a round trip.
@@ -617,7 +617,7 @@ mod in_congestion_avoidance {
         let before = petra.window.bytes();
         for now in (2_400..8_400).step_by(50) {
             petra
-                .competing
+                .cubic
                 .datagrams(ms(now), &measured(now, 100).rtt, 100.0, 0.0);
         }
         assert!(increase(&petra, 8_400) > 20.0);

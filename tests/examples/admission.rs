@@ -4,23 +4,25 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use quiche::{Header, Type};
+use quiche::Type;
 
 use super::harness::{assert_fails, output, wait_for, Server};
 use super::initial::Initial;
-use super::stranger::Stranger;
+use super::stranger::{packet_type, Stranger};
 
 /// An address with a port of the kernel's choice.
 const ANY: &str = "127.0.0.1:0";
 
+/// The types of the first packets of datagrams.
+fn types(mut datagrams: Vec<Vec<u8>>) -> Vec<Type> {
+    let types = datagrams.iter_mut().map(|it| packet_type(it));
+    types.map(|ty| ty.expect("a header")).collect()
+}
+
 /// The types of the packets with which the server answers a first flight.
 fn answers(stranger: &mut Stranger) -> Vec<Type> {
     stranger.send();
-    stranger.answer().into_iter().map(packet_type).collect()
-}
-
-fn packet_type(mut datagram: Vec<u8>) -> Type {
-    Header::from_slice(&mut datagram, 16).unwrap().ty
+    types(stranger.answer())
 }
 
 #[test]
@@ -58,13 +60,7 @@ fn silent_clients_make_room() {
 
 /// A first datagram with these frames and no ClientHello.
 fn first_datagram(frames: &[u8]) -> Vec<u8> {
-    let initial = Initial {
-        version: quiche::PROTOCOL_VERSION,
-        dcid: vec![9; 8],
-        token: vec![],
-        number: 0,
-    };
-    initial.seal(frames)
+    Initial::to(vec![9; 8]).seal(frames)
 }
 
 /// First frames that end a handshake: CONNECTION_CLOSE, and one that no Initial may have.
@@ -122,8 +118,7 @@ fn an_address_with_many_handshakes_makes_room_for_others() {
     assert!(another.answer_retry(Duration::from_secs(2)));
     repeat();
     let received = another.received(Duration::from_millis(500));
-    let types = received.into_iter().map(packet_type);
-    assert!({ types }.all(|it| it == Type::Retry));
+    assert!(types(received).iter().all(|it| *it == Type::Retry));
     repeat();
     let mut client = server.client(&["--connect-timeout", "6s", &server.url("/bytes/1")]);
     let mut client = client.spawn().unwrap();

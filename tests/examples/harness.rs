@@ -219,7 +219,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 }
 
 /// The time within which what must not hang ends, on a machine however busy.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits for the end of a program that must not hang.
 pub(crate) fn ended(child: &mut Child) -> ExitStatus {

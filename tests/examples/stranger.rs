@@ -11,9 +11,10 @@ const ANSWER: Duration = Duration::from_secs(2);
 /// Time within which more of it arrives.
 const MORE: Duration = Duration::from_millis(100);
 
-pub(crate) fn is_retry(mut datagram: Vec<u8>) -> bool {
-    let header = Header::from_slice(&mut datagram, 16);
-    header.is_ok_and(|header| header.ty == Type::Retry)
+/// The type of a datagram's first packet, if it has a header.
+pub(crate) fn packet_type(datagram: &mut [u8]) -> Option<Type> {
+    let header = Header::from_slice(datagram, 16);
+    header.ok().map(|header| header.ty)
 }
 
 /// A client's socket, and its connection.
@@ -82,7 +83,7 @@ impl Stranger {
         let Some(mut datagram) = self.received_one(within) else {
             return false;
         };
-        let is_retry = is_retry(datagram.clone());
+        let is_retry = packet_type(&mut datagram) == Some(Type::Retry);
         if is_retry {
             let address = |address: std::io::Result<SocketAddr>| address.expect("an address");
             let info = RecvInfo {

@@ -20,6 +20,16 @@ pub(crate) struct Initial {
 }
 
 impl Initial {
+    /// One to this connection ID, without a token.
+    pub(crate) fn to(dcid: Vec<u8>) -> Initial {
+        Initial {
+            version: quiche::PROTOCOL_VERSION,
+            dcid,
+            token: vec![],
+            number: 0,
+        }
+    }
+
     /// A datagram with these frames, whose protection is right.
     pub(crate) fn seal(&self, frames: &[u8]) -> Vec<u8> {
         let frames = padded(frames);

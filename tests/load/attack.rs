@@ -158,12 +158,7 @@ fn leave_open(
 /// Begins handshakes whose first frames are PING and CONNECTION_CLOSE.
 fn failing(server: SocketAddr, progress: &Progress) {
     let stranger = Stranger::to(server);
-    let mut initial = Initial {
-        version: quiche::PROTOCOL_VERSION,
-        dcid: vec![0; 8],
-        token: vec![],
-        number: 0,
-    };
+    let mut initial = Initial::to(vec![0; 8]);
     while progress.goes_on() {
         rand_bytes(&mut initial.dcid).expect("random bytes");
         // A full buffer of the socket loses some.

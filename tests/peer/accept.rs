@@ -26,12 +26,8 @@ pub(crate) fn first_packets(bytes: &[u8]) {
         let before = heap::held();
         for (count, (kind, number, data)) in Actions(bytes).take(ACTIONS).enumerate() {
             let own = vec![number; usize::from(number) % 21];
-            let mut packet = Initial {
-                version: quiche::PROTOCOL_VERSION,
-                dcid: own.clone(),
-                token: vec![],
-                number: count as u32,
-            };
+            let mut packet = Initial::to(own.clone());
+            packet.number = count as u32;
             let datagram = match kind % 8 {
                 0 => data.to_vec(),
                 1 => padded(data),

@@ -141,13 +141,10 @@ fn attacked(cc: &str, round_trip: Duration) -> Vec<Compared> {
 }
 
 /// The same for each controller.
-fn all_attacked(controllers: &[&'static str], round_trip: Duration) -> Vec<Vec<Compared>> {
+fn all_attacked(controllers: &[&str], round_trip: Duration) -> Vec<Vec<Compared>> {
     thread::scope(|scope| {
-        let attacked = |cc: &&'static str| {
-            let cc = *cc;
-            scope.spawn(move || attacked(cc, round_trip))
-        };
-        let threads: Vec<_> = controllers.iter().map(attacked).collect();
+        let attacked = |cc| scope.spawn(move || attacked(cc, round_trip));
+        let threads: Vec<_> = controllers.iter().copied().map(attacked).collect();
         let joined = threads.into_iter().map(|thread| thread.join());
         joined
             .map(|column| column.expect("the bounds hold"))
