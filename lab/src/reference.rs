@@ -16,7 +16,7 @@ use crate::link::{
 use crate::netem;
 use crate::plan::PLAN;
 use crate::results::{Column, Frames, Printed};
-use crate::scenario::{CrossTraffic, Media, Scenario, Web, WrittenFlow};
+use crate::scenario::{CrossTraffic, FlowKeys, Media, Scenario, Web};
 
 /// Print the page of reference, docs/reference.md: every key of a plan with its values
 /// and its default.
@@ -122,7 +122,7 @@ pub fn page() -> Result<String> {
     page += &section::<Aggregate>("`aggregate`", json!({"packets": 1, "at_most": "1s"}))?;
     let handover = json!({"every": "2s", "gap": "1s", "delay": "1s"});
     page += &section::<Handover>("`handover`", handover)?;
-    page += &section::<WrittenFlow>("`[[flow]]`", json!({"cc": "reno"}))?;
+    page += &section::<FlowKeys>("`[[flow]]`", json!({"cc": "reno"}))?;
     page += &row(&[
         "`count`",
         "whole number",

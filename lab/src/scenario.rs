@@ -3,7 +3,10 @@
 mod cross;
 mod flow;
 mod media;
+mod traffic;
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,9 +14,10 @@ use anyhow::{ensure, Context, Error, Result};
 use serde::{Deserialize, Serialize};
 
 pub use cross::{CrossTraffic, Way};
-pub(crate) use flow::Written as WrittenFlow;
-pub use flow::{Flow, Traffic, Web};
+pub use flow::Flow;
+pub(crate) use flow::FlowKeys;
 pub use media::Media;
+pub use traffic::{Traffic, Web};
 
 use crate::documented::documented;
 use crate::link::Link;
@@ -155,12 +159,12 @@ impl Scenario {
     }
 
     fn check_whole(&self) -> Result<()> {
-        let size = self.max_datagram_size;
-        ensure!(
-            (1200..=65_507).contains(&size),
-            "max_datagram_size: out of range (got {size}); expected 1200 to 65507 bytes (RFC 9000, \
-             Section 14.1)"
-        );
+        check_range(
+            "max_datagram_size",
+            self.max_datagram_size,
+            1200..=65_507,
+            "bytes (RFC 9000, Section 14.1)",
+        )?;
         ensure!(
             !self.path.is_empty(),
             "path: no link (got none); expected at least one"
@@ -204,6 +208,20 @@ impl Scenario {
         }
         Ok(())
     }
+}
+
+/// Checks that the value of a key is within a range, both in `unit`.
+fn check_range<T>(key: &str, value: T, range: RangeInclusive<T>, unit: &str) -> Result<()>
+where
+    T: Display + PartialOrd,
+{
+    ensure!(
+        range.contains(&value),
+        "{key}: out of range (got {value}); expected {} to {} {unit}",
+        range.start(),
+        range.end()
+    );
+    Ok(())
 }
 
 /// A part of a scenario, by its number from 0 on.

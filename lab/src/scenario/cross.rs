@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{ensure, Result};
 use serde::{Deserialize, Serialize};
 
-use super::Scenario;
+use super::{check_range, Scenario};
 use crate::documented::documented;
 use crate::units::{Maybe, Rate, Text, Time};
 
@@ -77,10 +77,7 @@ impl CrossTraffic {
             rate > 0,
             "cross.rate: out of range (got 0); expected at least 1 bit/s"
         );
-        ensure!(
-            (28..=65_535).contains(&packet),
-            "cross.packet: out of range (got {packet}); expected 28 to 65535 bytes"
-        );
+        check_range("cross.packet", packet, 28..=65_535, "bytes")?;
         let links = scenario.path.len();
         ensure!(
             hop < links,

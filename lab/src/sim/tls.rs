@@ -75,6 +75,8 @@ pub(super) fn client(scenario: &Scenario, flow: &Flow, path: &Path) -> Result<qu
     let mut config = config(tls, scenario, flow, path)?;
     config.set_max_send_udp_payload_size(CLIENT_DATAGRAM);
     config.set_ack_eliciting_threshold(flow.ack_every.into());
+    // The window of the connection stays large: it is opened at other times, and a sender that
+    // fills what both leave sends runts.
     if let Some(window) = flow.receive_window {
         config.set_initial_max_stream_data_bidi_local(window);
         config.set_max_stream_window(window);
@@ -111,7 +113,7 @@ fn config(
     config.set_initial_max_stream_data_uni(window);
     config.set_max_connection_window(window);
     config.set_max_stream_window(window);
-    config.set_initial_max_streams_bidi(Flow::MOST_AT_ONCE.into());
+    config.set_initial_max_streams_bidi(Traffic::MOST_AT_ONCE.into());
     config.set_initial_max_streams_uni(100);
     Ok(config)
 }
