@@ -4,6 +4,7 @@
 
 mod attack;
 mod keys;
+mod usage;
 mod world;
 
 use std::fmt::Write;

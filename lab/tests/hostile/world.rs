@@ -2,17 +2,15 @@
 //! quiche's; once the body flows, its packets are those of a [`Receiver`].
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use boring::pkey::PKey;
 use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
 use boring::x509::X509;
-use libmimalloc_sys::{mi_heap_area_t, mi_heap_get_default, mi_heap_t, mi_heap_visit_blocks};
 use petra_http3::tls::{set_ciphers, AES_128_GCM};
 use petra_lab::clock::VirtualClock;
 use petra_lab::entropy::{generator, Seed};
@@ -21,6 +19,7 @@ use petra_lab::sim::{Channel, Nanos, PacketOutcome, QueuedPacket};
 
 use crate::attack::{Attack, Receiver, MS};
 use crate::keys::Keys;
+use crate::usage::{heap, timed};
 
 /// Interval of the samples.
 pub(crate) const TICK: Nanos = 100 * MS;
@@ -41,6 +40,7 @@ const DATAGRAM: usize = 1350;
 const AHEAD: u64 = 1 << 20;
 
 /// A run.
+#[derive(Default)]
 pub(crate) struct Run {
     /// Bytes of IP packets that the server had sent at each [`TICK`].
     pub(crate) sent: Vec<u64>,
@@ -166,6 +166,8 @@ struct Client {
     conn: quiche::Connection,
     log: Log,
     id: Vec<u8>,
+    attack: Attack,
+    round_trip: Nanos,
     largest: u64,
     packets: usize,
     hostile: Option<Hostile>,
@@ -178,7 +180,7 @@ struct Hostile {
 }
 
 impl Client {
-    fn receive(&mut self, now: Nanos, mut packet: Vec<u8>, attack: Attack, round_trip: Nanos) {
+    fn receive(&mut self, now: Nanos, mut packet: Vec<u8>) {
         let keys = self.log.keys("SERVER_TRAFFIC_SECRET_0");
         let number = keys.and_then(|keys| keys.number(&packet, self.id.len(), self.largest));
         self.largest = self.largest.max(number.unwrap_or(0));
@@ -189,17 +191,12 @@ impl Client {
             }
             return;
         }
-        let [client, server] = addresses();
-        let info = quiche::RecvInfo {
-            from: server,
-            to: client,
-        };
-        let _ = self.conn.recv(&mut packet, info);
+        receive(&mut self.conn, &mut packet, addresses());
         if self.packets >= BEFORE && self.conn.is_established() && number.is_some() {
             let keys = self.log.keys("CLIENT_TRAFFIC_SECRET_0");
             self.hostile = Some(Hostile {
                 keys: keys.expect("the handshake is complete"),
-                receiver: Receiver::new(attack, now, round_trip, self.largest),
+                receiver: Receiver::new(self.attack, now, self.round_trip, self.largest),
                 number: FIRST_NUMBER,
             });
         }
@@ -218,12 +215,17 @@ impl Client {
         Some(hostile.keys.seal_1rtt(&id, hostile.number, &frame))
     }
 
-    fn next(&self) -> Option<std::result::Result<Nanos, std::time::Instant>> {
+    /// Time of the next output or timeout.
+    fn next(&self, clock: &VirtualClock) -> Option<Nanos> {
         match &self.hostile {
-            Some(hostile) => hostile.receiver.next().map(Ok),
-            None => self.conn.timeout_instant().map(Err),
+            Some(hostile) => hostile.receiver.next(),
+            None => self.conn.timeout_instant().map(|at| clock.nanos(at)),
         }
     }
+}
+
+fn receive(conn: &mut quiche::Connection, packet: &mut [u8], [to, from]: [SocketAddr; 2]) {
+    let _ = conn.recv(packet, quiche::RecvInfo { from, to });
 }
 
 fn send(conn: &mut quiche::Connection) -> Option<Vec<u8>> {
@@ -235,197 +237,232 @@ fn send(conn: &mut quiche::Connection) -> Option<Vec<u8>> {
     }
 }
 
+/// The client's address and the server's.
 fn addresses() -> [SocketAddr; 2] {
     ["10.0.0.1:1000", "10.0.0.2:443"].map(|address| address.parse().unwrap())
-}
-
-/// Live bytes of this thread's heap.
-fn heap() -> usize {
-    extern "C" fn add(
-        _: *const mi_heap_t,
-        _: *const mi_heap_area_t,
-        block: *mut c_void,
-        size: usize,
-        sum: *mut c_void,
-    ) -> bool {
-        if !block.is_null() {
-            // SAFETY: `sum` is the number below, which nothing else uses meanwhile.
-            unsafe { *sum.cast::<usize>() += size };
-        }
-        true
-    }
-    let mut sum = 0usize;
-    // SAFETY: the heap is this thread's, and `add` neither allocates nor frees.
-    unsafe {
-        let sum: *mut usize = &mut sum;
-        mi_heap_visit_blocks(mi_heap_get_default(), true, Some(add), sum.cast());
-    }
-    sum
-}
-
-/// CPU time of this thread in seconds.
-fn cpu() -> f64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` may be written.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-}
-
-/// Does some work of the server's, and adds its CPU time.
-fn timed<T>(sum: &mut f64, work: impl FnOnce() -> T) -> T {
-    let began = cpu();
-    let result = work();
-    *sum += cpu() - began;
-    result
 }
 
 /// A download with `cc` by a client that attacks, until `end`.
 pub(crate) fn run(cc: &str, attack: Attack, down: &Direction, up: &Direction, end: Nanos) -> Run {
     let clock = VirtualClock::start();
     let _seed = Seed::start(1);
-    let round_trip = down.delay + up.delay;
-    let mut lanes = [Lane::new(down, round_trip, 1), Lane::new(up, round_trip, 2)];
-    let [client_at, server_at] = addresses();
-    let ids = [[1; 16], [2; 16]].map(|id| quiche::ConnectionId::from_vec(id.to_vec()));
-    let mut config = config(cc);
-    let mut server = quiche::accept(&ids[1], None, server_at, client_at, &mut config).unwrap();
-    let conn = quiche::connect(Some("hostile"), &ids[0], client_at, server_at, &mut config);
-    let mut client = Client {
-        conn: conn.unwrap(),
-        log: Log::default(),
-        id: ids[0].to_vec(),
-        largest: 0,
-        packets: 0,
-        hostile: None,
-    };
-    client.conn.set_keylog(Box::new(client.log.clone()));
-    let (mut arrivals, mut order) = (BTreeMap::new(), 0u64);
-    let mut report = Run {
-        sent: Vec::new(),
-        arrived: Vec::new(),
-        heap: Vec::new(),
-        closed: None,
-        acks: 0,
-        lost: (0, 0),
-        cpu: 0.0,
-        packets: 0,
-        ended: 0,
-    };
-    let body = vec![0; 1 << 16];
-    let (mut now, mut tick, mut arrived, mut written) = (0, 0, 0, 0);
+    let mut world = World::new(&clock, cc, attack, down, up);
     loop {
-        // What happens now.
-        if now >= tick {
-            report.sent.push(lanes[0].bytes);
-            report.arrived.push(arrived);
-            if report.sent.len() % 10 == 1 {
-                report.heap.push(heap());
-            }
-            tick += TICK;
+        world.sample();
+        world.deliver();
+        world.advance_lanes();
+        world.expire_timers();
+        if world.is_closed() {
+            break;
         }
-        while let Some(entry) = arrivals.first_entry() {
-            let (at, _): &(Nanos, u64) = entry.key();
-            if *at > now {
+        world.write_body();
+        let release = world.send();
+        world.collect_arrivals();
+        let next = world.next(release).min(end);
+        if next >= end {
+            break;
+        }
+        world.now = next.max(world.now);
+        clock.set(world.now);
+    }
+    world.end()
+}
+
+/// A download at a point in time.
+struct World<'a> {
+    clock: &'a VirtualClock,
+    now: Nanos,
+    /// From the server to the client, and back.
+    lanes: [Lane; 2],
+    server: quiche::Connection,
+    client: Client,
+    /// Packets that have left a lane, by time of arrival and order.
+    arrivals: BTreeMap<(Nanos, u64), Arrival>,
+    order: u64,
+    /// A piece of the body, and the bytes that the server has written of it.
+    body: Vec<u8>,
+    written: u64,
+    /// Bytes of IP packets that came to the client.
+    arrived: u64,
+    /// Time of the next sample.
+    tick: Nanos,
+    report: Run,
+}
+
+impl World<'_> {
+    fn new<'a>(
+        clock: &'a VirtualClock,
+        cc: &str,
+        attack: Attack,
+        down: &Direction,
+        up: &Direction,
+    ) -> World<'a> {
+        let round_trip = down.delay + up.delay;
+        let lanes = [Lane::new(down, round_trip, 1), Lane::new(up, round_trip, 2)];
+        let [client_at, server_at] = addresses();
+        let ids = [[1; 16], [2; 16]].map(|id| quiche::ConnectionId::from_vec(id.to_vec()));
+        let mut config = config(cc);
+        let server = quiche::accept(&ids[1], None, server_at, client_at, &mut config).unwrap();
+        let conn = quiche::connect(Some("hostile"), &ids[0], client_at, server_at, &mut config);
+        let mut client = Client {
+            conn: conn.unwrap(),
+            log: Log::default(),
+            id: ids[0].to_vec(),
+            attack,
+            round_trip: round_trip.as_nanos() as Nanos,
+            largest: 0,
+            packets: 0,
+            hostile: None,
+        };
+        client.conn.set_keylog(Box::new(client.log.clone()));
+        World {
+            clock,
+            now: 0,
+            lanes,
+            server,
+            client,
+            arrivals: BTreeMap::new(),
+            order: 0,
+            body: vec![0; 1 << 16],
+            written: 0,
+            arrived: 0,
+            tick: 0,
+            report: Run::default(),
+        }
+    }
+
+    /// Takes the sample that is due.
+    fn sample(&mut self) {
+        if self.now < self.tick {
+            return;
+        }
+        self.count_bytes();
+        if self.report.sent.len() % 10 == 1 {
+            self.report.heap.push(heap());
+        }
+        self.tick += TICK;
+    }
+
+    fn count_bytes(&mut self) {
+        self.report.sent.push(self.lanes[0].bytes);
+        self.report.arrived.push(self.arrived);
+    }
+
+    /// Gives the ends the packets that arrive now.
+    fn deliver(&mut self) {
+        while let Some(entry) = self.arrivals.first_entry() {
+            if entry.key().0 > self.now {
                 break;
             }
             match entry.remove() {
                 Arrival::AtServer(mut packet) => {
-                    let info = quiche::RecvInfo {
-                        from: client_at,
-                        to: server_at,
-                    };
-                    let _ = timed(&mut report.cpu, || server.recv(&mut packet, info));
+                    let [client, server] = addresses();
+                    timed(&mut self.report.cpu, || {
+                        receive(&mut self.server, &mut packet, [server, client]);
+                    });
                 }
                 Arrival::AtClient(packet) => {
-                    arrived += (packet.len() + IP_AND_UDP_HEADERS) as u64;
-                    let round_trip = round_trip.as_nanos() as Nanos;
-                    client.receive(now, packet, attack, round_trip);
+                    self.arrived += (packet.len() + IP_AND_UDP_HEADERS) as u64;
+                    self.client.receive(self.now, packet);
                 }
             }
         }
-        for lane in &mut lanes {
-            while lane.channel.next().is_some_and(|at| at <= now) {
-                lane.channel.advance(now);
+    }
+
+    fn advance_lanes(&mut self) {
+        for lane in &mut self.lanes {
+            while lane.channel.next().is_some_and(|at| at <= self.now) {
+                lane.channel.advance(self.now);
             }
         }
-        let is_due = |at: Option<std::time::Instant>| at.is_some_and(|at| clock.nanos(at) <= now);
-        if is_due(server.timeout_instant()) {
-            timed(&mut report.cpu, || server.on_timeout());
-        }
-        if client.hostile.is_none() && is_due(client.conn.timeout_instant()) {
-            client.conn.on_timeout();
-        }
+    }
 
-        // What the ends do.
-        if let Some(error) = server.local_error() {
-            report.closed.get_or_insert(error.error_code);
+    fn expire_timers(&mut self) {
+        let is_due = |at: Option<Instant>| at.is_some_and(|at| self.clock.nanos(at) <= self.now);
+        if is_due(self.server.timeout_instant()) {
+            timed(&mut self.report.cpu, || self.server.on_timeout());
         }
-        if report.closed.is_some() || server.is_closed() {
-            break;
+        if self.client.hostile.is_none() && is_due(self.client.conn.timeout_instant()) {
+            self.client.conn.on_timeout();
         }
+    }
+
+    /// Returns true if the server has closed, and keeps its first error.
+    fn is_closed(&mut self) -> bool {
+        if let Some(error) = self.server.local_error() {
+            self.report.closed.get_or_insert(error.error_code);
+        }
+        self.report.closed.is_some() || self.server.is_closed()
+    }
+
+    /// The server's application reads the request, and writes the body up to [`AHEAD`].
+    fn write_body(&mut self) {
         let mut request = [0; 16];
-        let _ = server.stream_recv(STREAM, &mut request);
-        while written < server.stats().sent_bytes + AHEAD {
-            match server.stream_send(STREAM, &body, false) {
-                Ok(sent) if sent > 0 => written += sent as u64,
+        let _ = self.server.stream_recv(STREAM, &mut request);
+        while self.written < self.server.stats().sent_bytes + AHEAD {
+            match self.server.stream_send(STREAM, &self.body, false) {
+                Ok(sent) if sent > 0 => self.written += sent as u64,
                 _ => break,
             }
         }
-        let release = loop {
-            let next = server.get_next_release_time();
-            let release = next.and_then(|next| next.time(clock.instant(now)));
-            if release.is_some() {
-                break release;
-            }
-            let Some(packet) = timed(&mut report.cpu, || send(&mut server)) else {
-                break None;
-            };
-            lanes[0].enter(now, packet);
-        };
-        while let Some(packet) = client.output(now) {
-            lanes[1].enter(now, packet);
-        }
-        for (index, lane) in lanes.iter_mut().enumerate() {
-            while let Some((at, packet)) = lane.decided() {
-                order += 1;
-                let arrival = match index {
-                    0 => Arrival::AtClient(packet),
-                    _ => Arrival::AtServer(packet),
-                };
-                arrivals.insert((at, order), arrival);
-            }
-        }
-
-        // What comes next.
-        let instants = [server.timeout_instant(), release];
-        let mut next = tick.min(end);
-        for instant in instants.into_iter().flatten() {
-            next = next.min(clock.nanos(instant));
-        }
-        next = match client.next() {
-            Some(Ok(at)) => next.min(at),
-            Some(Err(instant)) => next.min(clock.nanos(instant)),
-            None => next,
-        };
-        let first = arrivals.keys().next().map(|(at, _)| *at);
-        let channels = lanes.iter().filter_map(|lane| lane.channel.next());
-        next = channels.chain(first).fold(next, Nanos::min);
-        if next >= end {
-            break;
-        }
-        now = next.max(now);
-        clock.set(now);
     }
-    report.sent.push(lanes[0].bytes);
-    report.arrived.push(arrived);
-    report.heap.push(heap());
-    report.acks = client.hostile.map_or(0, |hostile| hostile.receiver.acks());
-    let stats = server.stats();
-    report.lost = (stats.lost, stats.spurious_lost);
-    report.packets = stats.sent + stats.recv;
-    report.ended = now;
-    report
+
+    /// Sends what both ends have. Returns the time at which the server's pacer releases more.
+    fn send(&mut self) -> Option<Instant> {
+        let release = self.send_from_server();
+        while let Some(packet) = self.client.output(self.now) {
+            self.lanes[1].enter(self.now, packet);
+        }
+        release
+    }
+
+    fn send_from_server(&mut self) -> Option<Instant> {
+        loop {
+            let next = self.server.get_next_release_time();
+            let release = next.and_then(|next| next.time(self.clock.instant(self.now)));
+            if release.is_some() {
+                return release;
+            }
+            let packet = timed(&mut self.report.cpu, || send(&mut self.server))?;
+            self.lanes[0].enter(self.now, packet);
+        }
+    }
+
+    /// Collects the packets whose arrival is decided.
+    fn collect_arrivals(&mut self) {
+        let ends = [Arrival::AtClient, Arrival::AtServer];
+        for (lane, arrival) in self.lanes.iter_mut().zip(ends) {
+            while let Some((at, packet)) = lane.decided() {
+                self.order += 1;
+                self.arrivals.insert((at, self.order), arrival(packet));
+            }
+        }
+    }
+
+    /// Time of the next event; `release` is that of the server's pacer.
+    fn next(&self, release: Option<Instant>) -> Nanos {
+        let instants = [self.server.timeout_instant(), release];
+        let instants = instants
+            .into_iter()
+            .flatten()
+            .map(|at| self.clock.nanos(at));
+        let arrival = self.arrivals.keys().next().map(|(at, _)| *at);
+        let lanes = self.lanes.iter().filter_map(|lane| lane.channel.next());
+        let others = lanes.chain(arrival).chain(self.client.next(self.clock));
+        instants.chain(others).fold(self.tick, Nanos::min)
+    }
+
+    fn end(mut self) -> Run {
+        self.count_bytes();
+        self.report.heap.push(heap());
+        let stats = self.server.stats();
+        let hostile = self.client.hostile;
+        Run {
+            acks: hostile.map_or(0, |hostile| hostile.receiver.acks()),
+            lost: (stats.lost, stats.spurious_lost),
+            packets: stats.sent + stats.recv,
+            ended: self.now,
+            ..self.report
+        }
+    }
 }
