@@ -23,7 +23,7 @@ pub(crate) struct Figures {
     queue_ms_p95: f64,
     /// Packets of the data.
     packets: u64,
-    /// Packets that the link dropped.
+    /// Packets that the link dropped or lost.
     lost: u64,
     /// Packets that loss detection declared lost.
     declared_lost: u64,
@@ -46,7 +46,7 @@ impl Figures {
     fn of(stats: Stats, link: &Report) -> Result<Self> {
         let goodput_bps = stats.body_bps.context("our qlog has no stream data")?;
         let over = |value: Option<f64>, limit: Option<f64>| Some(value? / limit?);
-        let lost = link.down.lost + link.down.tail_drops;
+        let lost = link.down.missing();
         Ok(Figures {
             share: over(Some(goodput_bps), link.limit.goodput_bps),
             goodput_bps,
@@ -82,7 +82,8 @@ mod tests {
                 payload_bps: Some(16e6),
             },
         };
-        (report.down.lost, report.down.tail_drops) = (3, 2);
+        (report.down.lost, report.down.tail_drops) = (3, 1);
+        report.down.aqm_drops = 1;
         let stats = |packets_lost| Stats {
             body_bps: Some(9e6),
             estimate_bps: Some(12e6),

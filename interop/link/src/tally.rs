@@ -15,6 +15,7 @@ pub(crate) struct Tally {
     packets: u64,
     bytes: u64,
     tail_drops: u64,
+    aqm_drops: u64,
     lost: u64,
     waits: Vec<Nanos>,
     delays: Vec<Nanos>,
@@ -38,6 +39,8 @@ pub(crate) struct Report {
     pub(crate) bytes: u64,
     /// Those that found the queue full.
     pub(crate) tail_drops: u64,
+    /// Those that queue management, a policer or thinning dropped.
+    pub(crate) aqm_drops: u64,
     /// Those that were lost behind the bottleneck.
     pub(crate) lost: u64,
     /// Time in the queue, in milliseconds: mean and 95th percentile.
@@ -52,6 +55,13 @@ pub(crate) struct Report {
     /// The same within 1 ms.
     pub(crate) burst_1ms: usize,
     pub(crate) burst_1ms_p95: usize,
+}
+
+impl Report {
+    /// Packets that entered and did not arrive.
+    pub(crate) fn missing(&self) -> u64 {
+        self.tail_drops + self.aqm_drops + self.lost
+    }
 }
 
 impl Bursts {
@@ -90,9 +100,8 @@ impl Tally {
         self.packets += 1;
         self.bytes += bytes as u64;
         match outcome {
-            PacketOutcome::Thinned | PacketOutcome::TailDropped | PacketOutcome::AqmDropped => {
-                self.tail_drops += 1
-            }
+            PacketOutcome::TailDropped => self.tail_drops += 1,
+            PacketOutcome::AqmDropped | PacketOutcome::Thinned => self.aqm_drops += 1,
             PacketOutcome::Lost { queued } => {
                 self.lost += 1;
                 self.waits.push(queued);
@@ -121,6 +130,7 @@ impl Tally {
             packets: self.packets,
             bytes: self.bytes,
             tail_drops: self.tail_drops,
+            aqm_drops: self.aqm_drops,
             lost: self.lost,
             queue_ms: ms(sum) / count.max(1) as f64,
             queue_ms_p95: ms(p(&self.waits, 0.95)),
@@ -145,5 +155,22 @@ mod tests {
         }
         let report = tally.report();
         assert_eq!((report.burst_100us, report.burst_1ms), (3, 4));
+    }
+
+    #[test]
+    fn packets_that_do_not_arrive_are_counted_by_cause() {
+        let mut tally = Tally::default();
+        for outcome in [
+            PacketOutcome::TailDropped,
+            PacketOutcome::AqmDropped,
+            PacketOutcome::Thinned,
+            PacketOutcome::Lost { queued: 0 },
+            PacketOutcome::Arrives { at: 0, queued: 0 },
+        ] {
+            tally.count(100, outcome);
+        }
+        let report = tally.report();
+        assert_eq!((report.tail_drops, report.aqm_drops), (1, 2));
+        assert_eq!((report.lost, report.missing(), report.packets), (1, 4, 5));
     }
 }
