@@ -16,6 +16,7 @@
 //! | `rounds` | When does a round trip end? |
 //! | `delivery_rate` | How fast is the path? |
 //! | `min_rtt_filter`, `held_acks` | Which RTT samples are of the path, and by how much? |
+//! | `rtt_interval`, `rtt_noise` | Which RTTs has a round trip, and how do they vary? |
 //! | `standing_queue` | Do packets wait although they need not? |
 //! | `ack_aggregation`, `loss_rate` | How do ACKs come, and how much is lost? |
 //! | `slow_start`, `additive_increase` | How fast does the window grow? |
@@ -35,6 +36,8 @@ mod loss_rate;
 mod min_rtt_filter;
 mod path_change;
 mod rounds;
+mod rtt_interval;
+mod rtt_noise;
 mod slow_start;
 mod standing_queue;
 #[cfg(test)]

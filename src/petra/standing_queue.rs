@@ -7,10 +7,12 @@
 use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
-use super::super::controller::{Ack, Sent, Time};
+use super::super::controller::{Ack, Sent};
 use super::held_acks::HeldAcks;
 use super::min_rtt_filter::{MinRttFilter, Minima};
 use super::rounds::WindowedFilter;
+use super::rtt_interval::IntervalMinimum;
+use super::rtt_noise::RttNoise;
 
 /// Divisor of the minimum RTT that gives the least delay worth draining. A smaller delay is
 /// no larger than the measurement noise.
@@ -24,131 +26,9 @@ const LOSS_DELAY_DIVISOR: u32 = 8;
 /// Datagrams that may wait without forming a queue: one in transmission and one behind it.
 const MAX_UNQUEUED_DATAGRAMS: f64 = 2.0;
 
-/// RTT samples that an interval needs: half of `N_RTT_SAMPLE` of RFC 9406, Section 4.3, as
-/// the test uses the minima of two intervals.
-const MIN_RTT_SAMPLES: u32 = 4;
-
-/// Divisor of the weight that the last round trip has in the mean RTT range, as in the
-/// smoothed RTT of RFC 9002, Section 5.3
-/// (<https://www.rfc-editor.org/rfc/rfc9002#section-5.3>).
-const RANGE_EWMA_DIVISOR: u32 = 8;
-
-/// Intervals of slow start after which a queue can end it. The delays of the first flights
-/// are too few to tell a queue from jitter. Growth waits meanwhile.
-const MIN_SLOW_START_INTERVALS: u32 = 4;
-
-/// Noise of slow start, in multiples of the swing: the best of 4, 6, 8 and 12 in
-/// `petra-lab run lab/plans/varying/jitter.toml`, and no worse than 30.
-const SWING_TO_NOISE: u32 = 12;
-
 /// Largest distance of the base RTT from the minimum RTT, in multiples of the noise: once
 /// for the packet that made the minimum, once for a round trip that happens to be calm.
 const MAX_BASE_OFFSET_NOISE: u32 = 2;
-
-/// RTT samples of one interval.
-#[derive(Clone, Copy, Debug, Default)]
-struct Interval {
-    began: Time,
-    samples: u32,
-    min: Duration,
-    /// The largest of the aggregates' minima. Samples of one aggregate differ because their
-    /// ACKs were held back, which is not jitter of the path.
-    max: Duration,
-    aggregate_began: Time,
-    aggregate_min: Duration,
-}
-
-impl Interval {
-    fn add(&mut self, now: Time, latest: Duration) {
-        if self.samples == 0 {
-            self.min = latest;
-            self.aggregate_min = latest;
-            self.aggregate_began = now;
-        } else if now.saturating_sub(self.aggregate_began) >= GRANULARITY {
-            self.max = self.max.max(self.aggregate_min);
-            self.aggregate_min = latest;
-            self.aggregate_began = now;
-        }
-        self.min = self.min.min(latest);
-        self.aggregate_min = self.aggregate_min.min(latest);
-        self.samples = self.samples.saturating_add(1);
-    }
-
-    fn range(&self) -> Duration {
-        self.max.saturating_sub(self.min)
-    }
-}
-
-/// The minimum RTT of the present interval and of the previous one.
-#[derive(Clone, Copy, Debug, Default)]
-struct IntervalMinimum {
-    current: Interval,
-    previous: Option<Duration>,
-}
-
-impl IntervalMinimum {
-    /// Returns the interval that this sample ends, if any.
-    fn on_sample(&mut self, now: Time, rtt: Duration, length: Duration) -> Option<Interval> {
-        let complete = now.saturating_sub(self.current.began) >= length
-            && self.current.samples >= MIN_RTT_SAMPLES;
-        let ended = complete.then_some(self.current);
-        if let Some(ended) = ended {
-            self.previous = Some(ended.min);
-            self.current = Interval {
-                began: now,
-                ..Interval::default()
-            };
-        }
-        self.current.add(now, rtt);
-        ended
-    }
-
-    /// The excess over `base`; zero until an interval has ended.
-    fn excess(&self, base: Duration) -> Duration {
-        self.previous.map_or(Duration::ZERO, |previous| {
-            previous.min(self.current.min).saturating_sub(base)
-        })
-    }
-}
-
-/// Jitter between the round trips of slow start: the minimum RTT of an interval rises, and
-/// falls again. A queue of one's own only rises while the window grows; where the path
-/// becomes shorter, or competing flows leave, the minimum RTT falls without a rise.
-///
-/// Where packets keep their order, one late packet delays all behind it. A round trip then
-/// has a small RTT range, and the next one another minimum RTT.
-#[derive(Clone, Copy, Debug, Default)]
-struct SlowStartJitter {
-    intervals: u32,
-    /// The least minimum RTT, and the largest since then.
-    extremes: Option<(Duration, Duration)>,
-    /// The smaller of a rise and the fall after it, at most.
-    swing: Duration,
-}
-
-impl SlowStartJitter {
-    /// Takes the minimum RTT of an interval that has ended.
-    fn add(&mut self, min: Duration) {
-        self.intervals = self.intervals.saturating_add(1);
-        let (low, high) = self.extremes.unwrap_or((min, min));
-        let swing = (high - low).min(high.saturating_sub(min));
-        self.swing = self.swing.max(swing);
-        self.extremes = Some(if min < low {
-            (min, min)
-        } else {
-            (low, high.max(min))
-        });
-    }
-
-    /// The window does not grow: a reduction or a pause makes the minimum RTT fall.
-    fn pause(&mut self) {
-        self.extremes = None;
-    }
-
-    fn noise(&self) -> Duration {
-        self.swing * SWING_TO_NOISE
-    }
-}
 
 /// The transmission time of the datagrams that form no queue. It is kept, since each ACK asks
 /// for it several times, and the rate changes a few times per round trip.
@@ -186,9 +66,7 @@ pub(super) struct StandingQueue {
     round: IntervalMinimum,
     /// The minimum RTT of the last round trips.
     floor: WindowedFilter<Duration>,
-    /// The mean RTT range of a round trip, smoothed exponentially.
-    range: Option<Duration>,
-    slow_start_jitter: SlowStartJitter,
+    noise: RttNoise,
     unqueued: Unqueued,
     /// The same at the highest rate so far: the delay that a connection's own datagrams add.
     /// At the present rate, a small window would make noise look small.
@@ -204,8 +82,7 @@ impl Default for StandingQueue {
             ended: None,
             round: IntervalMinimum::default(),
             floor: WindowedFilter::new(Duration::min),
-            range: None,
-            slow_start_jitter: SlowStartJitter::default(),
+            noise: RttNoise::default(),
             unqueued: Unqueued::default(),
             own_delay: Unqueued::default(),
         }
@@ -230,14 +107,7 @@ impl StandingQueue {
             self.floor.end_round();
             self.floor.add(round.min);
             self.ended = self.measured.take();
-            if grows {
-                self.slow_start_jitter.add(round.min);
-            } else {
-                self.slow_start_jitter.pause();
-            }
-            let last = round.range();
-            let range = self.range.unwrap_or(last);
-            self.range = Some(range - range / RANGE_EWMA_DIVISOR + last / RANGE_EWMA_DIVISOR);
+            self.noise.on_interval(&round, grows);
         }
         self.measured = Some(self.measured.map_or(rtt, |min| min.min(rtt)));
     }
@@ -250,7 +120,7 @@ impl StandingQueue {
     /// The path has become longer, so that its minimum RTT was that of another path. Returns
     /// the minima of that one.
     pub(super) fn on_longer_path(&mut self, min_rtt: Duration) -> Minima {
-        self.slow_start_jitter = SlowStartJitter::default();
+        self.noise.on_longer_path();
         self.min_rtt.on_longer_path(min_rtt)
     }
 
@@ -283,19 +153,12 @@ impl StandingQueue {
         min_rtt + floor.saturating_sub(min_rtt).min(most)
     }
 
-    /// The RTT variation within a round trip, beyond that caused by the connection's own
-    /// datagrams. A round trip's minimum is no more accurate than this.
-    ///
-    /// It is a mean and not a minimum: with a small window a round trip has few samples,
-    /// and the calmest of ten shows hardly any jitter.
     fn noise(&self) -> Duration {
-        self.range
-            .unwrap_or_default()
-            .saturating_sub(self.own_delay.delay)
+        self.noise.of_round(self.own_delay.delay)
     }
 
     fn slow_start_noise(&self) -> Duration {
-        self.noise().max(self.slow_start_jitter.noise())
+        self.noise.of_slow_start(self.own_delay.delay)
     }
 
     /// Returns true if every packet of the last round trip waited for long enough to make a
@@ -329,8 +192,7 @@ impl StandingQueue {
     /// Returns true if a queue builds in slow start, confirmed by a whole round trip.
     pub(super) fn is_building(&self, min_rtt: Duration) -> bool {
         let threshold = rtt_threshold(min_rtt) + self.slow_start_noise();
-        self.slow_start_jitter.intervals >= MIN_SLOW_START_INTERVALS
-            && self.round.excess(self.base_rtt(min_rtt)) >= threshold
+        self.noise.knows_slow_start() && self.round.excess(self.base_rtt(min_rtt)) >= threshold
     }
 
     /// The RTT of the last packets, less the time for which ACKs were held back.

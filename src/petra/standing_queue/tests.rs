@@ -328,16 +328,6 @@ fn reordering_does_not_lower_the_base() {
     assert_eq!(queue.base_rtt(ms(45)), MIN_RTT);
 }
 
-/// The minimum RTT falls to a new least one before it rises.
-#[test]
-fn the_swing_of_slow_start_is_measured_from_the_least_minimum() {
-    let mut jitter = SlowStartJitter::default();
-    for min in [95, 90, 100, 90] {
-        jitter.add(ms(min));
-    }
-    assert_eq!(jitter.noise(), ms(12 * 10));
-}
-
 /// Slots of 50 ms, of which the window fills 30, on a path that was 90 ms long and is 140. The
 /// newest packet may have waited for 25 ms, as long as the first, and the path is no shorter.
 #[test]

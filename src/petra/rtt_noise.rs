@@ -1,0 +1,119 @@
+//! The noise of RTT samples: their variation without a queue.
+
+use std::time::Duration;
+
+use super::rtt_interval::Interval;
+
+/// Divisor of the weight that the last round trip has in the mean RTT range, as in the
+/// smoothed RTT of RFC 9002, Section 5.3
+/// (<https://www.rfc-editor.org/rfc/rfc9002#section-5.3>).
+const RANGE_EWMA_DIVISOR: u32 = 8;
+
+/// Intervals of slow start after which a queue can end it. The delays of the first flights
+/// are too few to tell a queue from jitter. Growth waits meanwhile.
+const MIN_SLOW_START_INTERVALS: u32 = 4;
+
+/// Noise of slow start, in multiples of the swing: the best of 4, 6, 8 and 12 in
+/// `petra-lab run lab/plans/varying/jitter.toml`, and no worse than 30.
+const SWING_TO_NOISE: u32 = 12;
+
+/// Jitter between the round trips of slow start: the minimum RTT of an interval rises, and
+/// falls again. A queue of one's own only rises while the window grows; where the path
+/// becomes shorter, or competing flows leave, the minimum RTT falls without a rise.
+///
+/// Where packets keep their order, one late packet delays all behind it. A round trip then
+/// has a small RTT range, and the next one another minimum RTT.
+#[derive(Clone, Copy, Debug, Default)]
+struct SlowStartJitter {
+    intervals: u32,
+    /// The least minimum RTT, and the largest since then.
+    extremes: Option<(Duration, Duration)>,
+    /// The smaller of a rise and the fall after it, at most.
+    swing: Duration,
+}
+
+impl SlowStartJitter {
+    /// Takes the minimum RTT of an interval that has ended.
+    fn add(&mut self, min: Duration) {
+        self.intervals = self.intervals.saturating_add(1);
+        let (low, high) = self.extremes.unwrap_or((min, min));
+        let swing = (high - low).min(high.saturating_sub(min));
+        self.swing = self.swing.max(swing);
+        self.extremes = Some(if min < low {
+            (min, min)
+        } else {
+            (low, high.max(min))
+        });
+    }
+
+    /// The window does not grow: a reduction or a pause makes the minimum RTT fall.
+    fn pause(&mut self) {
+        self.extremes = None;
+    }
+
+    fn noise(&self) -> Duration {
+        self.swing * SWING_TO_NOISE
+    }
+}
+
+/// The noise within a round trip, and between the round trips of slow start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RttNoise {
+    /// The mean RTT range of a round trip, smoothed exponentially.
+    range: Option<Duration>,
+    slow_start: SlowStartJitter,
+}
+
+impl RttNoise {
+    /// Takes an interval that has ended. `grows`: slow start lets the window grow.
+    pub(super) fn on_interval(&mut self, interval: &Interval, grows: bool) {
+        if grows {
+            self.slow_start.add(interval.min);
+        } else {
+            self.slow_start.pause();
+        }
+        let last = interval.range();
+        let range = self.range.unwrap_or(last);
+        self.range = Some(range - range / RANGE_EWMA_DIVISOR + last / RANGE_EWMA_DIVISOR);
+    }
+
+    /// The path has become longer, with jitter of its own in slow start.
+    pub(super) fn on_longer_path(&mut self) {
+        self.slow_start = SlowStartJitter::default();
+    }
+
+    /// The RTT variation within a round trip, beyond the delay that the connection's own
+    /// datagrams add. A round trip's minimum is no more accurate than this.
+    ///
+    /// It is a mean and not a minimum: with a small window a round trip has few samples,
+    /// and the calmest of ten shows hardly any jitter.
+    pub(super) fn of_round(&self, own_delay: Duration) -> Duration {
+        self.range.unwrap_or_default().saturating_sub(own_delay)
+    }
+
+    /// The same, or the variation from one round trip of slow start to the next if that is more.
+    pub(super) fn of_slow_start(&self, own_delay: Duration) -> Duration {
+        self.of_round(own_delay).max(self.slow_start.noise())
+    }
+
+    /// Returns true if slow start has lasted for long enough to tell its noise from a queue.
+    pub(super) fn knows_slow_start(&self) -> bool {
+        self.slow_start.intervals >= MIN_SLOW_START_INTERVALS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::events::ms;
+    use super::*;
+
+    /// The minimum RTT falls to a new least one before it rises.
+    #[test]
+    fn the_swing_of_slow_start_is_measured_from_the_least_minimum() {
+        let mut jitter = SlowStartJitter::default();
+        for min in [95, 90, 100, 90] {
+            jitter.add(ms(min));
+        }
+        assert_eq!(jitter.noise(), ms(12 * 10));
+    }
+}
