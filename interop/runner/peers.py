@@ -9,6 +9,8 @@ from testbed import SERVER
 HERE = Path(__file__).resolve().parent.parent / "peers"
 URL = f"https://{SERVER}:443/body"
 OUT = "/downloads/body"
+# Stacks of the programs in interop/peers/h3.
+ON_H3 = ("quinn",)
 
 
 class Peers:
@@ -22,9 +24,12 @@ class Peers:
         self.envoy = self.installed / "python/bin/envoy"
         self.aioquic = self.installed / "aioquic/examples"
         self.quic_go = self.installed / "quic-go"
-        self.quinn = self.installed / "quinn/release/quinn-peer"
         self.tokio_quiche = Path(target) / "tokio-quiche" / profile / "petra-on-tokio-quiche"
         self.stacks = Path(target) / "stacks" / profile / "stacks-endpoint"
+
+    def on_h3(self, stack, *words):
+        """The command of a program of interop/peers/h3."""
+        return [self.installed / f"h3/release/{stack}-peer", *words]
 
     # The interop runner's contract: commands by the environment they run in.
 
@@ -64,7 +69,7 @@ class Peers:
             "curl_cffi": script("curl_cffi_client.py", URL, OUT),
             "niquests": script("niquests_client.py", URL, OUT),
             "envoy": script("envoy_client.py", self.envoy, URL, OUT),
-            "quinn": [self.quinn, "client", URL, "/certs/ca.pem", OUT],
+            **{stack: self.on_h3(stack, "client", URL, "/certs/ca.pem", OUT) for stack in ON_H3},
             "chromium": script("chromium_client.py", chromium, certificates.fingerprint(certs), URL, OUT),
         }
         needs = {"envoy": self.envoy, "chromium": chromium}
@@ -84,7 +89,7 @@ class Peers:
             "aioquic": [self.python, self.aioquic / "http3_server.py", "--host", "0.0.0.0",
                         "--port", "443", "-c", cert, "-k", key],
             "envoy": [self.python, HERE / "envoy_server.py", self.envoy, "/www/body"],
-            "quinn": [self.quinn, "server", "/www", cert, key],
+            **{stack: self.on_h3(stack, "server", "/www", cert, key) for stack in ON_H3},
         }
         missing = lambda name, command: (
             not shutil.which(command[0]) or name == "envoy" and not shutil.which(self.envoy))
@@ -103,9 +108,10 @@ class Peers:
         pairs = {f"quiche, `{cc}`": ([self.examples / "http3-server", *listen, "--cc", cc], client)
                  for cc in ("petra", "cubic")}
         pairs["tokio-quiche"] = ([self.tokio_quiche, *listen, "--cc", "cubic"], client)
-        pairs["quinn"] = (
-            [self.quinn, "server", "/www/bytes", cert, key],
-            lambda url, count: [self.quinn, "client", url, "/certs/ca.pem", "/dev/null", count])
+        pairs |= {stack: (
+            self.on_h3(stack, "server", "/www/bytes", cert, key),
+            lambda url, count, stack=stack: self.on_h3(stack, "client", url, "/certs/ca.pem", "/dev/null", count))
+            for stack in ON_H3}
         pairs["ngtcp2"] = (
             ["gtlsserver", "--quiet", "-d", "/www", "*", "443", key, cert],
             lambda url, count: ["gtlsclient", "--quiet", "--exit-on-all-streams-close",
