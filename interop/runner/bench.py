@@ -2,6 +2,7 @@
 if there is one. Every figure is the best of several runs in turns."""
 
 import json
+import sys
 from itertools import product
 from os import geteuid
 from pathlib import Path
@@ -113,7 +114,12 @@ def link(folder, pair, peers, loss, seed):
 
 def bench(options, peers, out):
     """All measurements: whether none failed, and the tables."""
-    folder, pairs = prepare(out / "both"), peers.measured()
+    pairs = peers.measured()
+    for name in options.server or ():
+        if name not in pairs:
+            sys.exit(f"interop: error: --server: not installed (got {name}); expected {' or '.join(pairs)}")
+    pairs = {name: pair for name, pair in pairs.items() if name in (options.server or pairs)}
+    folder = prepare(out / "both")
     tables = {title: lambda pair, _, title=title: work(folder, pair, title) for title in WORK}
     tables |= {f"Memory of {count} connections": lambda pair, _, count=count: memory(folder, pair, peers, count)
                for count in CONNECTIONS}
