@@ -21,6 +21,7 @@
 //! | `ack_aggregation`, `loss_rate` | How do ACKs come, and how much is lost? |
 //! | `slow_start`, `additive_increase` | How fast does the window grow? |
 //! | `competition`, `cubic_growth` | Do others keep the queue full, and how to grow then? |
+//! | `policing` | Do losses without a queue follow the rate of the sender? |
 //! | `path_change` | Has the path become longer? |
 //! | `congestion_response` | What follows for the window? |
 
@@ -35,6 +36,7 @@ mod held_acks;
 mod loss_rate;
 mod min_rtt_filter;
 mod path_change;
+mod policing;
 mod rounds;
 mod rtt_interval;
 mod rtt_noise;
@@ -61,6 +63,7 @@ use cubic_growth::CubicGrowth;
 use delivery_rate::DeliveryRate;
 use loss_rate::LossRate;
 use path_change::{DelayedRound, LongerPath, PathChange};
+use policing::Policing;
 use rounds::RoundCounter;
 use slow_start::SlowStart;
 use standing_queue::StandingQueue;
@@ -122,6 +125,8 @@ struct Petra {
     delivery: DeliveryRate,
     queue: StandingQueue,
     loss_rate: LossRate,
+    /// The loss rate of a longer time.
+    loss_history: LossRate,
     aggregation: AckAggregation,
     /// As of the last round trip, where ACKs are held back.
     spread: Option<Spread>,
@@ -129,9 +134,10 @@ struct Petra {
     slow_start: SlowStart,
     increase: AdditiveIncrease,
     competition: Competition,
-    /// The growth under competition.
+    /// The growth where losses bound the window.
     cubic: CubicGrowth,
     path_change: PathChange,
+    policing: Policing,
     rtt: Option<Rtt>,
     max_in_flight: u64,
     /// Time at which the present loss event was detected.
@@ -152,6 +158,7 @@ impl Petra {
             delivery: DeliveryRate::new(alpha, config.min_sample_interval.get()),
             queue: StandingQueue::default(),
             loss_rate: LossRate::default(),
+            loss_history: LossRate::of_long_time(),
             aggregation: AckAggregation::default(),
             spread: None,
             rounds: RoundCounter::default(),
@@ -160,6 +167,7 @@ impl Petra {
             competition: Competition::default(),
             cubic: CubicGrowth::default(),
             path_change: PathChange::default(),
+            policing: Policing::default(),
             rtt: None,
             max_in_flight: settings.initial_window,
             loss_event: None,
@@ -241,8 +249,9 @@ impl Petra {
 
     /// Carries a decision out. Returns true if the window was reduced.
     fn act(&mut self, decision: Decision, now: Time, reason: Reduction) -> bool {
-        let Decision::Reduce(target) = decision else {
-            return false;
+        let target = match decision {
+            Decision::Reduce(target) | Decision::TestPolicer { target, .. } => target,
+            Decision::Keep(_) => return false,
         };
         let before = self.window.bytes();
         self.undo = (reason == Reduction::Loss && self.config.undo)
@@ -250,7 +259,7 @@ impl Petra {
         self.window.set_ssthresh(target);
         self.window.reduce_to(target, reason);
         // What a drain takes is given back if there is competition.
-        if reason != Reduction::Queue && self.may_compete() {
+        if reason != Reduction::Queue && self.may_grow_as_cubic() {
             let datagram = self.window.datagram();
             let (before, after) = (before / datagram, self.window.bytes() / datagram);
             self.cubic.on_reduction(before, after);
@@ -260,9 +269,14 @@ impl Petra {
         true
     }
 
-    /// Returns true if competing flows were found, or are tested for.
-    fn may_compete(&self) -> bool {
-        self.competition.is_detected() || self.competition.is_testing()
+    /// Returns true if losses bound the window: those of competing flows, or a policer's.
+    fn grows_as_cubic(&self) -> bool {
+        self.competition.is_detected() || self.policing.is_detected()
+    }
+
+    /// Returns true if losses bound the window, or a test for competing flows may show that.
+    fn may_grow_as_cubic(&self) -> bool {
+        self.grows_as_cubic() || self.competition.is_testing()
     }
 
     /// Starts a test for competing flows, with the window to return to if there are any.
@@ -296,6 +310,11 @@ impl Petra {
         self.increase.end_round(queued, ack.app_limited);
         if ack.app_limited {
             self.competition.abandon_test();
+            self.policing.abandon_test();
+        }
+        let (window, datagram) = (self.window.bytes(), self.window.datagram());
+        if let Some(bytes) = self.policing.end_round(window, datagram) {
+            self.window.restore(bytes, self.window.ssthresh());
         }
         if let Some(bytes) = self
             .competition
@@ -303,7 +322,7 @@ impl Petra {
         {
             self.window.restore(bytes, self.window.ssthresh());
         }
-        if !forgotten && !self.may_compete() {
+        if !forgotten && !self.may_grow_as_cubic() {
             self.cubic = CubicGrowth::default();
         }
         if self.window.in_slow_start() {
@@ -344,6 +363,7 @@ impl Petra {
         let former = self.queue.on_longer_path(path.min_rtt);
         self.path_change.begin_trial(path, former);
         self.competition.restart();
+        self.policing = Policing::default();
         self.cubic = CubicGrowth::default();
         self.increase = AdditiveIncrease::default();
         self.undo = None;
@@ -369,7 +389,7 @@ impl Petra {
             } else {
                 1.0
             }
-        } else if self.competition.is_detected() {
+        } else if self.grows_as_cubic() {
             let (window, acked) = (bytes / datagram, ack.bytes as f64 / datagram);
             let increase = self.cubic.datagrams(ack.now, &ack.rtt, window, acked);
             increase * datagram / bytes
@@ -406,7 +426,9 @@ impl Controller for Petra {
         }
         self.aggregation.on_ack(ack, self.delivery.estimate());
         self.loss_rate.on_ack(ack.bytes, &self.window);
+        self.loss_history.on_ack(ack.bytes, &self.window);
         self.competition.on_ack(ack.bytes);
+        self.policing.on_ack(ack.bytes);
         let round_ends = self.rounds.ends(ack);
         if round_ends {
             self.end_round(ack);
@@ -416,8 +438,9 @@ impl Controller for Petra {
         if round_ends {
             self.watch_path(ack, queued);
         }
-        // Growth would distort a test for competing flows.
-        let testing = queued && self.competition.is_testing();
+        // Growth would distort a test.
+        let competition = queued && self.competition.is_testing();
+        let testing = competition || self.policing.is_testing();
         if self.window.may_grow(ack) && !testing {
             self.grow(ack);
         }
@@ -426,7 +449,9 @@ impl Controller for Petra {
     fn on_loss(&mut self, loss: &Loss) {
         self.rtt = loss.rtt.or(self.rtt);
         self.loss_rate.on_loss(loss.bytes, &self.window);
+        self.loss_history.on_loss(loss.bytes, &self.window);
         self.path_change.on_loss(loss.bytes);
+        self.policing.on_loss(loss.bytes);
         // As the transport counts: a packet sent after the event belongs to another event.
         if self.loss_event.is_none_or(|began| loss.last_sent > began) {
             self.loss_event = Some(loss.now);
@@ -436,6 +461,9 @@ impl Controller for Petra {
         self.loss_decision = Some(decision);
         if self.act(decision, loss.now, Reduction::Loss) {
             self.test_competition(None);
+        }
+        if let Decision::TestPolicer { restore, .. } = decision {
+            self.policing.begin_test(self.loss_history.share(), restore);
         }
     }
 
@@ -468,6 +496,7 @@ impl Controller for Petra {
         self.queue = StandingQueue::default();
         self.increase = AdditiveIncrease::default();
         self.competition = Competition::default();
+        self.policing = Policing::default();
         self.cubic = CubicGrowth::default();
         self.path_change = PathChange::default();
         self.undo = None;
@@ -479,6 +508,7 @@ impl Controller for Petra {
         self.queue.on_spurious_loss();
         if let Some((bytes, ssthresh, growth)) = self.undo.take_if(|_| spurious.whole_event) {
             self.window.restore(bytes, ssthresh);
+            self.policing.abandon_test();
             self.cubic = growth;
         }
     }

@@ -12,6 +12,14 @@ pub(super) const BETA: f64 = 0.7;
 /// returns so seldom that a lost one ends in a PTO, and each PTO doubles the next.
 const MIN_HEAVY_LOSS_DATAGRAMS: f64 = 6.0;
 
+/// Share of the window that remains after a loss behind a policer, and of the BDP in a test for
+/// one. With so much less, a policer drops hardly anything.
+const POLICED_SHARE: f64 = 0.85;
+
+/// Loss rate of a long time above which a test for a policer may begin. Losses that come in bursts
+/// exceed a tenth for a while where far less is lost.
+const MIN_POLICED_LOSS_RATE: f64 = 1.0 / 16.0;
+
 /// Largest share of the window that remains after Congestion Experienced: the factor of RFC 8511,
 /// Section 3.1 (<https://www.rfc-editor.org/rfc/rfc8511#section-3.1>) for CUBIC.
 const MAX_ECN_SHARE: f64 = 0.85;
@@ -35,6 +43,8 @@ const MIN_PTO_COUNT: u32 = 2;
 pub(super) enum Decision {
     /// Reduces the window to this many bytes, which also become ssthresh.
     Reduce(f64),
+    /// Reduces the window to `target` bytes to test for a policer, with the window to return to.
+    TestPolicer { target: f64, restore: f64 },
     /// Leaves the window.
     Keep(Why),
 }
@@ -44,6 +54,7 @@ impl Decision {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Decision::Reduce(_) => "reduce",
+            Decision::TestPolicer { .. } => "test_policer",
             Decision::Keep(why) => why.as_str(),
         }
     }
@@ -112,11 +123,31 @@ impl Petra {
             Decision::Reduce(BETA * bytes)
         } else if self.queue_explains_loss() {
             Decision::Reduce(target.max(BETA * bytes).min(bytes))
+        } else if let Some(safe) = self.policing.safe_window().filter(|safe| bytes > *safe) {
+            let share = if heavy { BETA } else { POLICED_SHARE };
+            Decision::Reduce(safe.max(share * bytes))
         } else if heavy {
-            let least = MIN_HEAVY_LOSS_DATAGRAMS * self.window.datagram();
-            Decision::Reduce(bdp.max(BETA * bytes).max(least).min(bytes))
+            self.heavy_loss_response(bdp)
         } else {
             Decision::Keep(Why::NoQueue)
+        }
+    }
+
+    /// The response to heavy losses without a queue: the BDP. If the window is there already, and
+    /// as much has been lost for a long time, less than is delivered, as a test for a policer.
+    fn heavy_loss_response(&self, bdp: f64) -> Decision {
+        let bytes = self.window.bytes();
+        let least = MIN_HEAVY_LOSS_DATAGRAMS * self.window.datagram();
+        let reduced = bdp.max(BETA * bytes).max(least).min(bytes);
+        let lasts = self.loss_history.share() > MIN_POLICED_LOSS_RATE;
+        if lasts && reduced >= POLICED_SHARE * bytes && self.policing.may_test() {
+            let delivered = (1.0 - self.loss_rate.share()) * bytes;
+            Decision::TestPolicer {
+                target: POLICED_SHARE * reduced.min(delivered),
+                restore: reduced,
+            }
+        } else {
+            Decision::Reduce(reduced)
         }
     }
 

@@ -13,15 +13,43 @@ const MAX_INSIGNIFICANT_DATAGRAMS: f64 = 2.0;
 /// weight, and few enough to describe the present path.
 const MIN_MEMORY_DATAGRAMS: f64 = 64.0;
 
+/// Memory of the loss rate of a long time, in windows and in datagrams.
+const LONG_MEMORY_WINDOWS: f64 = 8.0;
+const LONG_MEMORY_DATAGRAMS: f64 = 512.0;
+
 /// Counts bytes acknowledged and lost, with exponentially fading memory. It is a window long:
 /// among many shorter stretches of a round trip, one has a high loss rate by chance.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct LossRate {
+    /// The memory, in windows.
+    windows: f64,
+    /// The memory in datagrams, if the windows are less.
+    datagrams: f64,
     acked: f64,
     lost: f64,
 }
 
+impl Default for LossRate {
+    fn default() -> Self {
+        Self::of(1.0, MIN_MEMORY_DATAGRAMS)
+    }
+}
+
 impl LossRate {
+    fn of(windows: f64, datagrams: f64) -> Self {
+        Self {
+            windows,
+            datagrams,
+            acked: 0.0,
+            lost: 0.0,
+        }
+    }
+
+    /// The loss rate over a time in which losses that come in bursts are few or many.
+    pub(super) fn of_long_time() -> Self {
+        Self::of(LONG_MEMORY_WINDOWS, LONG_MEMORY_DATAGRAMS)
+    }
+
     pub(super) fn on_ack(&mut self, bytes: u64, window: &Window) {
         self.acked += bytes as f64;
         self.fade(window);
@@ -34,7 +62,7 @@ impl LossRate {
 
     fn fade(&mut self, window: &Window) {
         let all = self.acked + self.lost;
-        let most = window.bytes().max(MIN_MEMORY_DATAGRAMS * window.datagram());
+        let most = (self.windows * window.bytes()).max(self.datagrams * window.datagram());
         if all > most {
             self.acked *= most / all;
             self.lost *= most / all;
@@ -47,6 +75,16 @@ impl LossRate {
         let all = self.acked + self.lost;
         self.lost > MAX_INSIGNIFICANT_DATAGRAMS * datagram
             && self.lost > MIN_CONGESTION_LOSS_RATE * all
+    }
+
+    /// The share of the bytes that was lost.
+    pub(super) fn share(&self) -> f64 {
+        let all = self.acked + self.lost;
+        if all > 0.0 {
+            self.lost / all
+        } else {
+            0.0
+        }
     }
 
     /// Reports that more is lost than acknowledged. A sender that met such losses only later has

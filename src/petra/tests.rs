@@ -65,7 +65,7 @@ fn assert_near(left: f64, right: f64) {
 fn reduction(decision: Decision) -> f64 {
     match decision {
         Decision::Reduce(target) => target,
-        Decision::Keep(why) => panic!("kept: {why:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -230,17 +230,79 @@ mod on_loss {
             bytes: 10 * DATAGRAM,
             ..loss(now)
         };
-        for round in 0..20 {
-            petra.on_loss(&heavy(2_000 + 200 * round));
-        }
         // The BDP is 10 datagrams here. Most of what is sent now is lost.
-        assert_eq!(petra.window(), 10 * DATAGRAM);
-        for round in 0..40 {
-            let now = 6_000 + 200 * round;
-            petra.on_ack(&measured(now, 90));
+        for round in 0..30 {
+            let now = 2_000 + 200 * round;
             petra.on_loss(&heavy(now));
+            petra.on_ack(&measured(now, 90));
         }
         assert_eq!(petra.window(), 6 * DATAGRAM);
+    }
+
+    /// One of eight datagrams is lost, a window of them and more.
+    fn policed() -> Petra {
+        let mut petra = steady(petra());
+        petra.window.set(14_000.0);
+        flow(&mut petra, 2_000, 2_700, 90);
+        petra.window.set(14_000.0);
+        for _ in 0..2 {
+            petra.loss_rate.on_loss(10 * DATAGRAM, &petra.window);
+            petra.loss_history.on_loss(10 * DATAGRAM, &petra.window);
+        }
+        petra
+    }
+
+    #[test]
+    fn losses_that_last_at_the_bdp_test_for_a_policer() {
+        let mut petra = policed();
+        let bytes = petra.window.bytes();
+        let lost = petra.loss_rate.share();
+        let decision = petra.loss_response(&loss(2_700));
+        let Decision::TestPolicer { target, restore } = decision else {
+            panic!("{decision:?}");
+        };
+        assert!(restore <= bytes && target <= 0.85 * (1.0 - lost) * bytes);
+        petra.on_loss(&loss(2_700));
+        assert!(petra.policing.is_testing());
+        assert_eq!(petra.metrics().loss_response, Some("test_policer"));
+        // It does not grow until the effect is known.
+        let window = petra.window();
+        petra.on_ack(&measured(2_800, 90));
+        assert_eq!(petra.window(), window);
+        // What was undone tests nothing.
+        petra.on_spurious_loss(&SpuriousLoss {
+            now: ms(2_900),
+            packets: 1,
+            whole_event: true,
+        });
+        assert!(!petra.policing.is_testing());
+        assert_eq!(petra.window(), bytes as u64);
+    }
+
+    #[test]
+    fn losses_that_a_short_time_explains_test_nothing() {
+        let mut petra = policed();
+        petra.loss_history = LossRate::of_long_time();
+        let decision = petra.loss_response(&loss(2_700));
+        assert!(matches!(decision, Decision::Reduce(_)), "{decision:?}");
+    }
+
+    #[test]
+    fn behind_a_policer_a_loss_reduces_to_the_safe_window_at_least() {
+        let mut petra = steady(petra());
+        petra.policing.begin_test(0.1, 20_000.0);
+        for _ in 0..4 {
+            petra.policing.on_ack(100 * DATAGRAM);
+            petra.policing.end_round(16_000.0, DATAGRAM as f64);
+        }
+        assert_eq!(petra.policing.safe_window(), Some(16_000.0));
+        assert_near(reduction(petra.loss_response(&loss(2_000))), 17_000.0);
+        petra.window.set(18_000.0);
+        assert_near(reduction(petra.loss_response(&loss(2_000))), 16_000.0);
+        petra.window.set(16_000.0);
+        let kept = petra.loss_response(&loss(2_000));
+        assert_eq!(kept, Decision::Keep(Why::NoQueue));
+        assert!(petra.grows_as_cubic());
     }
 
     #[test]

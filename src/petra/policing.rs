@@ -1,0 +1,292 @@
+//! Policing: do losses without a queue follow the rate of the sender?
+//!
+//! ```text
+//!        heavy losses without a queue: the window goes below the BDP
+//!     Unknown ──────────────────────────────────────▶ Testing ──┐
+//!      ▲   ▲           about as many losses             │       │ hardly any loss
+//!      │   └────────────────────────────────────────────┘       ▼
+//!      └──────────────────────────────────────────────────── Policed
+//!                    after 64, 128, ... 1024 round trips
+//! ```
+//!
+//! A policer drops what exceeds its rate, so that nothing waits. A radio link that loses as much
+//! looks the same, until the sender is slower than the policer. Where losses are the link's, a test
+//! costs goodput, and the next one comes after twice as many round trips, 32 to 256.
+//!
+//! The window of the test is safe: it lost hardly anything. Above it, a loss is the policer's.
+
+use std::ops::RangeInclusive;
+
+/// Round trips until a reduction shows in the losses: the one with the reduction, and the one in
+/// which packets leave the reduced window.
+const SETTLING_ROUNDS: u32 = 2;
+
+/// Datagrams that a test loses if the reduction has no effect. It hardly ever happens that at most
+/// a quarter of them is lost: with a probability of 1 %, if each is lost by itself.
+const EXPECTED_LOST_DATAGRAMS: f64 = 8.0;
+
+/// Share of the losses that remains at most where they follow the rate of the sender.
+const MAX_REMAINING_SHARE: f64 = 0.25;
+
+/// Round trips from a test without effect to the next one, the first time and at most.
+const RETEST_ROUNDS: RangeInclusive<u32> = 32..=256;
+
+/// Round trips until a policer is forgotten, the first time and at most.
+const POLICED_ROUNDS: RangeInclusive<u32> = 64..=1024;
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// The next test begins after this many round trips.
+    Unknown { rounds: u32 },
+    /// The window was reduced while `rate` of the bytes was lost.
+    Testing {
+        rate: f64,
+        rounds: u32,
+        acked: f64,
+        lost: f64,
+        restore: f64,
+    },
+    /// A window of `safe` bytes had hardly any losses. Forgotten after so many round trips.
+    Policed { safe: f64, rounds: u32 },
+}
+
+/// Detects policers by the losses after a reduction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Policing {
+    state: State,
+    /// Round trips until the next test, if the losses are not a policer's.
+    waits: u32,
+    /// Round trips that the next detection lasts.
+    lasts: u32,
+}
+
+impl Default for Policing {
+    fn default() -> Self {
+        Self {
+            state: State::Unknown { rounds: 0 },
+            waits: *RETEST_ROUNDS.start(),
+            lasts: *POLICED_ROUNDS.start(),
+        }
+    }
+}
+
+impl Policing {
+    /// Counts bytes acknowledged.
+    pub(super) fn on_ack(&mut self, bytes: u64) {
+        if let Some((acked, _)) = self.counts() {
+            *acked += bytes as f64;
+        }
+    }
+
+    /// Counts bytes declared lost.
+    pub(super) fn on_loss(&mut self, bytes: u64) {
+        if let Some((_, lost)) = self.counts() {
+            *lost += bytes as f64;
+        }
+    }
+
+    /// The bytes that a test counts, once the reduction shows.
+    fn counts(&mut self) -> Option<(&mut f64, &mut f64)> {
+        match &mut self.state {
+            State::Testing {
+                rounds,
+                acked,
+                lost,
+                ..
+            } if *rounds >= SETTLING_ROUNDS => Some((acked, lost)),
+            _ => None,
+        }
+    }
+
+    /// Returns true if a test may begin.
+    pub(super) fn may_test(&self) -> bool {
+        matches!(
+            self.state,
+            State::Unknown { rounds: 0 } | State::Policed { .. }
+        )
+    }
+
+    /// Starts a test: the window was reduced while `rate` of the bytes was lost. `restore`: the
+    /// window to return to if that has no effect.
+    pub(super) fn begin_test(&mut self, rate: f64, restore: f64) {
+        self.state = State::Testing {
+            rate,
+            rounds: 0,
+            acked: 0.0,
+            lost: 0.0,
+            restore,
+        };
+    }
+
+    /// Ends a test without a conclusion.
+    pub(super) fn abandon_test(&mut self) {
+        if self.is_testing() {
+            self.state = State::Unknown { rounds: 0 };
+        }
+    }
+
+    fn wait(&mut self) {
+        self.state = State::Unknown { rounds: self.waits };
+        self.waits = (2 * self.waits).min(*RETEST_ROUNDS.end());
+    }
+
+    /// Ends a round trip with this window. Returns the window to restore, if any.
+    pub(super) fn end_round(&mut self, window: f64, datagram: f64) -> Option<f64> {
+        match &mut self.state {
+            State::Unknown { rounds } => *rounds = rounds.saturating_sub(1),
+            State::Policed { rounds, .. } if *rounds > 1 => *rounds -= 1,
+            State::Policed { .. } => self.state = State::Unknown { rounds: 0 },
+            State::Testing {
+                rate,
+                rounds,
+                acked,
+                lost,
+                restore,
+            } => {
+                *rounds += 1;
+                let expected = *rate * (*acked + *lost);
+                let enough = EXPECTED_LOST_DATAGRAMS * datagram;
+                if *lost > MAX_REMAINING_SHARE * expected.max(enough) {
+                    let restore = *restore;
+                    self.wait();
+                    return Some(restore);
+                }
+                if expected < enough {
+                    return None;
+                }
+                self.waits = *RETEST_ROUNDS.start();
+                let rounds = self.lasts;
+                self.lasts = (2 * rounds).min(*POLICED_ROUNDS.end());
+                self.state = State::Policed {
+                    safe: window,
+                    rounds,
+                };
+            }
+        }
+        None
+    }
+
+    /// Returns true until the effect of the reduction is known.
+    pub(super) fn is_testing(&self) -> bool {
+        matches!(self.state, State::Testing { .. })
+    }
+
+    /// The largest window that is known to lose hardly anything behind a policer.
+    pub(super) fn safe_window(&self) -> Option<f64> {
+        match self.state {
+            State::Policed { safe, .. } => Some(safe),
+            _ => None,
+        }
+    }
+
+    /// Returns true while losses follow the rate of the sender.
+    pub(super) fn is_detected(&self) -> bool {
+        matches!(self.state, State::Policed { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATAGRAM: u64 = 1_200;
+    const WINDOW: f64 = 40.0 * DATAGRAM as f64;
+
+    /// Ends a round trip with so many datagrams. Returns the window to restore, if any.
+    fn round(policing: &mut Policing, acked: u64, lost: u64) -> Option<f64> {
+        policing.on_ack(acked * DATAGRAM);
+        policing.on_loss(lost * DATAGRAM);
+        policing.end_round(WINDOW, DATAGRAM as f64)
+    }
+
+    /// A test that began with a tenth lost, after the round trips that do not show its effect.
+    fn begun() -> Policing {
+        let mut policing = Policing::default();
+        policing.begin_test(0.1, 60_000.0);
+        assert_eq!(round(&mut policing, 30, 10), None);
+        assert_eq!(round(&mut policing, 30, 10), None);
+        policing
+    }
+
+    /// Round trips until the conclusion is forgotten.
+    fn lasts(policing: &mut Policing) -> u32 {
+        let concluded = policing.is_detected();
+        let mut rounds = 0;
+        while policing.is_detected() == concluded && (concluded || !policing.may_test()) {
+            round(policing, 40, 0);
+            rounds += 1;
+        }
+        rounds
+    }
+
+    #[test]
+    fn losses_that_end_are_a_policers() {
+        let mut policing = begun();
+        assert_eq!(round(&mut policing, 40, 0), None);
+        assert!(policing.is_testing());
+        // 80 datagrams would lose eight; two remain.
+        assert_eq!(round(&mut policing, 38, 2), None);
+        assert!(policing.is_detected() && !policing.is_testing());
+        assert_eq!(policing.safe_window(), Some(WINDOW));
+    }
+
+    #[test]
+    fn losses_that_go_on_restore_the_window() {
+        let mut policing = begun();
+        assert_eq!(round(&mut policing, 37, 3), Some(60_000.0));
+        assert!(!policing.is_detected() && !policing.is_testing() && !policing.may_test());
+        assert_eq!(policing.safe_window(), None);
+        // It is restored once.
+        assert_eq!(round(&mut policing, 37, 3), None);
+    }
+
+    #[test]
+    fn more_datagrams_may_lose_more() {
+        let mut policing = begun();
+        // 400 would lose 40: ten remain.
+        assert_eq!(round(&mut policing, 390, 10), None);
+        assert!(policing.is_detected());
+        let mut policing = begun();
+        assert_eq!(round(&mut policing, 389, 11), Some(60_000.0));
+    }
+
+    #[test]
+    fn a_test_without_effect_is_repeated_ever_more_rarely() {
+        let mut policing = Policing::default();
+        let waits = [(); 5].map(|()| {
+            policing.begin_test(0.1, WINDOW);
+            while policing.is_testing() {
+                round(&mut policing, 30, 10);
+            }
+            lasts(&mut policing)
+        });
+        assert_eq!(waits, [32, 64, 128, 256, 256]);
+    }
+
+    #[test]
+    fn a_policer_is_tested_again_ever_more_rarely() {
+        let mut policing = Policing::default();
+        let found = [(); 6].map(|()| {
+            policing.begin_test(0.1, WINDOW);
+            while policing.is_testing() {
+                round(&mut policing, 40, 0);
+            }
+            assert!(policing.may_test());
+            lasts(&mut policing)
+        });
+        assert_eq!(found, [64, 128, 256, 512, 1024, 1024]);
+    }
+
+    #[test]
+    fn an_abandoned_test_concludes_nothing() {
+        let mut policing = begun();
+        policing.abandon_test();
+        assert_eq!(round(&mut policing, 0, 400), None);
+        assert!(policing.may_test() && !policing.is_detected());
+        // What was found stays.
+        let mut policing = begun();
+        round(&mut policing, 400, 0);
+        policing.abandon_test();
+        assert!(policing.is_detected());
+    }
+}
