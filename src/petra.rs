@@ -461,6 +461,7 @@ impl Controller for Petra {
         self.loss_decision = Some(decision);
         if self.act(decision, loss.now, Reduction::Loss) {
             self.test_competition(None);
+            self.policing.on_reduction(self.window.bytes());
         }
         if let Decision::TestPolicer { restore, .. } = decision {
             self.policing.begin_test(self.loss_history.share(), restore);

@@ -123,14 +123,23 @@ impl Petra {
             Decision::Reduce(BETA * bytes)
         } else if self.queue_explains_loss() {
             Decision::Reduce(target.max(BETA * bytes).min(bytes))
-        } else if let Some(safe) = self.policing.safe_window().filter(|safe| bytes > *safe) {
-            let share = if heavy { BETA } else { POLICED_SHARE };
-            Decision::Reduce(safe.max(share * bytes))
+        } else if let Some(reduced) = self.policed_window(heavy) {
+            Decision::Reduce(reduced)
         } else if heavy {
             self.heavy_loss_response(bdp)
         } else {
             Decision::Keep(Why::NoQueue)
         }
+    }
+
+    /// The window after a loss behind a policer. A loss below the safe window is the link's if
+    /// hardly anything is lost, and otherwise one that other flows have caused.
+    fn policed_window(&self, heavy: bool) -> Option<f64> {
+        let bytes = self.window.bytes();
+        let share = if heavy { BETA } else { POLICED_SHARE };
+        let exceeds = bytes > self.policing.safe_window()?;
+        let notable = self.loss_rate.is_notable(self.window.datagram());
+        (exceeds || notable).then_some(share * bytes)
     }
 
     /// The response to heavy losses without a queue: the BDP. If the window is there already, and

@@ -6,6 +6,9 @@ use super::super::window::Window;
 /// radio links lose that much, and this controller has other signs of a queue.
 const MIN_CONGESTION_LOSS_RATE: f64 = 0.1;
 
+/// Loss rate above which losses behind a policer show other flows: the 2 % of BBRv2.
+const MIN_NOTABLE_LOSS_RATE: f64 = 0.02;
+
 /// Lost datagrams that are too few to measure a loss rate.
 const MAX_INSIGNIFICANT_DATAGRAMS: f64 = 2.0;
 
@@ -85,6 +88,11 @@ impl LossRate {
         } else {
             0.0
         }
+    }
+
+    /// Reports losses that are more than a few at random.
+    pub(super) fn is_notable(&self, datagram: f64) -> bool {
+        self.lost > MAX_INSIGNIFICANT_DATAGRAMS * datagram && self.share() > MIN_NOTABLE_LOSS_RATE
     }
 
     /// Reports that more is lost than acknowledged. A sender that met such losses only later has

@@ -13,7 +13,8 @@
 //! looks the same, until the sender is slower than the policer. Where losses are the link's, a test
 //! costs goodput, and the next one comes after twice as many round trips, 32 to 256.
 //!
-//! The window of the test is safe: it lost hardly anything. Above it, a loss is the policer's.
+//! The window of the test is safe: it lost hardly anything. A loss above it is the policer's, and
+//! so is one below it where other flows send through the policer as well: then more is lost.
 
 use std::ops::RangeInclusive;
 
@@ -27,6 +28,9 @@ const EXPECTED_LOST_DATAGRAMS: f64 = 8.0;
 
 /// Share of the losses that remains at most where they follow the rate of the sender.
 const MAX_REMAINING_SHARE: f64 = 0.25;
+
+/// Share of the safe window below which losses do not follow the rate after all.
+const MIN_SAFE_SHARE: f64 = 0.25;
 
 /// Round trips from a test without effect to the next one, the first time and at most.
 const RETEST_ROUNDS: RangeInclusive<u32> = 32..=256;
@@ -46,7 +50,8 @@ enum State {
         lost: f64,
         restore: f64,
     },
-    /// A window of `safe` bytes had hardly any losses. Forgotten after so many round trips.
+    /// A window of `safe` bytes has hardly any losses. Forgotten after so many round trips, or
+    /// if losses reduce the window to much less.
     Policed { safe: f64, rounds: u32 },
 }
 
@@ -116,6 +121,13 @@ impl Policing {
             lost: 0.0,
             restore,
         };
+    }
+
+    /// Tells of a reduction to this window at a loss.
+    pub(super) fn on_reduction(&mut self, window: f64) {
+        if matches!(self.state, State::Policed { safe, .. } if window < MIN_SAFE_SHARE * safe) {
+            self.wait();
+        }
     }
 
     /// Ends a test without a conclusion.

@@ -287,22 +287,49 @@ mod on_loss {
         assert!(matches!(decision, Decision::Reduce(_)), "{decision:?}");
     }
 
-    #[test]
-    fn behind_a_policer_a_loss_reduces_to_the_safe_window_at_least() {
+    /// In a window of 20 000 bytes, with a safe one of `safe`.
+    fn behind_a_policer(safe: f64) -> Petra {
         let mut petra = steady(petra());
         petra.policing.begin_test(0.1, 20_000.0);
         for _ in 0..4 {
             petra.policing.on_ack(100 * DATAGRAM);
-            petra.policing.end_round(16_000.0, DATAGRAM as f64);
+            petra.policing.end_round(safe, DATAGRAM as f64);
         }
-        assert_eq!(petra.policing.safe_window(), Some(16_000.0));
+        assert_eq!(petra.policing.safe_window(), Some(safe));
+        petra
+    }
+
+    #[test]
+    fn a_loss_above_the_safe_window_is_the_policers() {
+        let petra = behind_a_policer(19_000.0);
         assert_near(reduction(petra.loss_response(&loss(2_000))), 17_000.0);
-        petra.window.set(18_000.0);
-        assert_near(reduction(petra.loss_response(&loss(2_000))), 16_000.0);
-        petra.window.set(16_000.0);
+        assert!(petra.grows_as_cubic());
+    }
+
+    #[test]
+    fn a_loss_below_the_safe_window_is_congestion_only_among_others() {
+        let mut petra = behind_a_policer(20_000.0);
         let kept = petra.loss_response(&loss(2_000));
         assert_eq!(kept, Decision::Keep(Why::NoQueue));
-        assert!(petra.grows_as_cubic());
+        petra.loss_rate.on_loss(3 * DATAGRAM, &petra.window);
+        assert_near(reduction(petra.loss_response(&loss(2_000))), 17_000.0);
+        petra.loss_rate.on_loss(10 * DATAGRAM, &petra.window);
+        assert_near(reduction(petra.loss_response(&loss(2_000))), 14_000.0);
+    }
+
+    #[test]
+    fn losses_far_below_the_safe_window_are_no_policers() {
+        let mut petra = behind_a_policer(57_000.0);
+        petra.loss_rate.on_loss(3 * DATAGRAM, &petra.window);
+        petra.on_loss(&loss(2_000));
+        // Three datagrams of 66, and the one of the loss: 0.85 x 20 000.
+        assert_eq!(petra.window(), 17_000);
+        assert!(petra.policing.is_detected());
+        petra.on_loss(&loss(2_200));
+        assert_eq!(petra.window(), 14_450);
+        assert!(petra.policing.is_detected());
+        petra.on_loss(&loss(2_400));
+        assert!(!petra.policing.is_detected());
     }
 
     #[test]
