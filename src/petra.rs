@@ -462,6 +462,9 @@ impl Controller for Petra {
         if self.act(decision, loss.now, Reduction::Loss) {
             self.test_competition(None);
             self.policing.on_reduction(self.window.bytes());
+            if self.loss_rate.is_heavy(self.window.datagram()) {
+                self.policing.on_heavy_losses();
+            }
         }
         if let Decision::TestPolicer { restore, .. } = decision {
             self.policing.begin_test(self.loss_history.share(), restore);

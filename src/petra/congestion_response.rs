@@ -143,7 +143,7 @@ impl Petra {
     }
 
     /// The response to heavy losses without a queue: the BDP. If the window is there already, and
-    /// as much has been lost for a long time, less than is delivered, as a test for a policer.
+    /// they last, it is less than what is delivered, as a test for a policer.
     fn heavy_loss_response(&self, bdp: f64) -> Decision {
         let bytes = self.window.bytes();
         let least = MIN_HEAVY_LOSS_DATAGRAMS * self.window.datagram();

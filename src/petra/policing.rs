@@ -18,6 +18,12 @@
 
 use std::ops::RangeInclusive;
 
+/// Reductions at heavy losses after which the next one is a test. An outage has one or two.
+const MIN_REDUCTIONS: u32 = 2;
+
+/// Round trips without such a reduction after which they are forgotten.
+const MAX_CALM_ROUNDS: u32 = 32;
+
 /// Round trips until a reduction shows in the losses: the one with the reduction, and the one in
 /// which packets leave the reduced window.
 const SETTLING_ROUNDS: u32 = 2;
@@ -63,6 +69,9 @@ pub(super) struct Policing {
     waits: u32,
     /// Round trips that the next detection lasts.
     lasts: u32,
+    /// Reductions at heavy losses, and the round trips since the last one.
+    reductions: u32,
+    calm_rounds: u32,
 }
 
 impl Default for Policing {
@@ -71,6 +80,8 @@ impl Default for Policing {
             state: State::Unknown { rounds: 0 },
             waits: *RETEST_ROUNDS.start(),
             lasts: *POLICED_ROUNDS.start(),
+            reductions: 0,
+            calm_rounds: 0,
         }
     }
 }
@@ -103,12 +114,18 @@ impl Policing {
         }
     }
 
+    /// Tells of a reduction to the BDP at heavy losses.
+    pub(super) fn on_heavy_losses(&mut self) {
+        self.reductions = self.reductions.saturating_add(1);
+        self.calm_rounds = 0;
+    }
+
     /// Returns true if a test may begin.
     pub(super) fn may_test(&self) -> bool {
-        matches!(
-            self.state,
-            State::Unknown { rounds: 0 } | State::Policed { .. }
-        )
+        match self.state {
+            State::Unknown { rounds } => rounds == 0 && self.reductions >= MIN_REDUCTIONS,
+            State::Testing { .. } | State::Policed { .. } => false,
+        }
     }
 
     /// Starts a test: the window was reduced while `rate` of the bytes was lost. `restore`: the
@@ -144,6 +161,10 @@ impl Policing {
 
     /// Ends a round trip with this window. Returns the window to restore, if any.
     pub(super) fn end_round(&mut self, window: f64, datagram: f64) -> Option<f64> {
+        self.calm_rounds = self.calm_rounds.saturating_add(1);
+        if self.calm_rounds > MAX_CALM_ROUNDS {
+            self.reductions = 0;
+        }
         match &mut self.state {
             State::Unknown { rounds } => *rounds = rounds.saturating_sub(1),
             State::Policed { rounds, .. } if *rounds > 1 => *rounds -= 1,
@@ -220,15 +241,30 @@ mod tests {
         policing
     }
 
-    /// Round trips until the conclusion is forgotten.
+    /// Round trips until the next test, with heavy losses in each.
     fn lasts(policing: &mut Policing) -> u32 {
-        let concluded = policing.is_detected();
         let mut rounds = 0;
-        while policing.is_detected() == concluded && (concluded || !policing.may_test()) {
+        while !policing.may_test() {
+            policing.on_heavy_losses();
             round(policing, 40, 0);
             rounds += 1;
         }
         rounds
+    }
+
+    #[test]
+    fn the_third_reduction_in_a_row_is_a_test() {
+        let mut policing = Policing::default();
+        policing.on_heavy_losses();
+        assert!(!policing.may_test());
+        policing.on_heavy_losses();
+        assert!(policing.may_test());
+        for _ in 0..32 {
+            round(&mut policing, 40, 0);
+        }
+        assert!(policing.may_test());
+        round(&mut policing, 40, 0);
+        assert!(!policing.may_test());
     }
 
     #[test]
@@ -283,7 +319,7 @@ mod tests {
             while policing.is_testing() {
                 round(&mut policing, 40, 0);
             }
-            assert!(policing.may_test());
+            assert!(policing.is_detected());
             lasts(&mut policing)
         });
         assert_eq!(found, [64, 128, 256, 512, 1024, 1024]);
@@ -294,7 +330,7 @@ mod tests {
         let mut policing = begun();
         policing.abandon_test();
         assert_eq!(round(&mut policing, 0, 400), None);
-        assert!(policing.may_test() && !policing.is_detected());
+        assert!(!policing.is_detected() && !policing.is_testing());
         // What was found stays.
         let mut policing = begun();
         round(&mut policing, 400, 0);

@@ -248,6 +248,7 @@ mod on_loss {
         for _ in 0..2 {
             petra.loss_rate.on_loss(10 * DATAGRAM, &petra.window);
             petra.loss_history.on_loss(10 * DATAGRAM, &petra.window);
+            petra.policing.on_heavy_losses();
         }
         petra
     }
