@@ -10,7 +10,7 @@ HERE = Path(__file__).resolve().parent.parent / "peers"
 URL = f"https://{SERVER}:443/body"
 OUT = "/downloads/body"
 # Stacks of the programs in interop/peers/h3.
-ON_H3 = ("quinn", "s2n-quic")
+ON_H3 = ("quinn", "s2n-quic", "msquic")
 
 
 class Peers:

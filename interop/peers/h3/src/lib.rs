@@ -16,7 +16,7 @@ use std::sync::Arc;
 use anyhow::{bail, ensure, Context, Result};
 use bytes::{Buf, Bytes};
 use h3::client::SendRequest;
-use h3::quic::{self, OpenStreams, SendStream};
+use h3::quic::{self, OpenStreams, RecvStream, SendStream};
 use h3::server::RequestStream;
 use http::{Request, Response, Uri};
 use tokio::task::JoinSet;
@@ -194,8 +194,10 @@ where
 
 async fn respond<S>(mut stream: RequestStream<S, Bytes>, body: Option<Bytes>) -> Result<()>
 where
-    S: SendStream<Bytes>,
+    S: SendStream<Bytes> + RecvStream,
 {
+    // A stream that has no end yet would be stopped, which is an error for some clients.
+    while stream.recv_data().await?.is_some() {}
     let status = if body.is_some() { 200 } else { 404 };
     stream
         .send_response(Response::builder().status(status).body(())?)
