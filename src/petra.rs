@@ -117,6 +117,15 @@ struct Spread {
     seconds: f64,
 }
 
+/// What a reduction changes, as it was before.
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    bytes: f64,
+    ssthresh: Option<f64>,
+    cubic: CubicGrowth,
+    policing: Policing,
+}
+
 /// The state of one path.
 #[derive(Clone)]
 struct Petra {
@@ -142,8 +151,8 @@ struct Petra {
     max_in_flight: u64,
     /// Time at which the present loss event was detected.
     loss_event: Option<Time>,
-    /// Window, ssthresh and growth before that event reduced the window.
-    undo: Option<(f64, Option<f64>, CubicGrowth)>,
+    /// The state before that event reduced the window.
+    undo: Option<Undo>,
     /// The last response to a loss or a PTO.
     loss_decision: Option<Decision>,
     /// The last response to the delay.
@@ -254,12 +263,20 @@ impl Petra {
             Decision::Keep(_) => return false,
         };
         let before = self.window.bytes();
-        self.undo = (reason == Reduction::Loss && self.config.undo)
-            .then(|| (before, self.window.ssthresh(), self.cubic));
+        self.undo = (reason == Reduction::Loss && self.config.undo).then(|| Undo {
+            bytes: before,
+            ssthresh: self.window.ssthresh(),
+            cubic: self.cubic,
+            policing: self.policing,
+        });
         self.window.set_ssthresh(target);
         self.window.reduce_to(target, reason);
+        if self.window.bytes() < before {
+            // The window to restore is of before this reduction.
+            self.policing.abandon_test();
+        }
         // What a drain takes is given back if there is competition.
-        if reason != Reduction::Queue && self.may_grow_as_cubic() {
+        if (reason != Reduction::Queue || self.policing.is_detected()) && self.may_grow_as_cubic() {
             let datagram = self.window.datagram();
             let (before, after) = (before / datagram, self.window.bytes() / datagram);
             self.cubic.on_reduction(before, after);
@@ -310,7 +327,9 @@ impl Petra {
         self.increase.end_round(queued, ack.app_limited);
         if ack.app_limited {
             self.competition.abandon_test();
-            self.policing.abandon_test();
+            if let Some(bytes) = self.policing.abandon_test() {
+                self.window.restore(bytes, self.window.ssthresh());
+            }
         }
         let (window, datagram) = (self.window.bytes(), self.window.datagram());
         if let Some(bytes) = self.policing.end_round(window, datagram) {
@@ -451,23 +470,32 @@ impl Controller for Petra {
         self.loss_rate.on_loss(loss.bytes, &self.window);
         self.loss_history.on_loss(loss.bytes, &self.window);
         self.path_change.on_loss(loss.bytes);
-        self.policing.on_loss(loss.bytes);
+        self.policing.on_loss(loss.bytes, loss.last_sent);
         // As the transport counts: a packet sent after the event belongs to another event.
         if self.loss_event.is_none_or(|began| loss.last_sent > began) {
             self.loss_event = Some(loss.now);
             self.undo = None;
         }
+        let before = self.window.bytes();
+        let heavy = self.loss_rate.is_heavy(self.window.datagram());
+        let explained = self.queue_explains_loss() || self.grows_as_cubic();
         let decision = self.loss_response(loss);
         self.loss_decision = Some(decision);
-        if self.act(decision, loss.now, Reduction::Loss) {
-            self.test_competition(None);
-            self.policing.on_reduction(self.window.bytes());
-            if self.loss_rate.is_heavy(self.window.datagram()) {
-                self.policing.on_heavy_losses();
-            }
+        if !self.act(decision, loss.now, Reduction::Loss) {
+            return;
         }
         if let Decision::TestPolicer { restore, .. } = decision {
-            self.policing.begin_test(self.loss_history.share(), restore);
+            // Less is delivered in this test, whoever else sends.
+            self.competition.abandon_test();
+            let rate = self.loss_history.share();
+            self.policing.begin_test(loss.now, rate, restore);
+            return;
+        }
+        self.test_competition(None);
+        let after = self.window.bytes();
+        self.policing.on_reduction(before, after, heavy);
+        if heavy && !explained {
+            self.policing.on_heavy_losses();
         }
     }
 
@@ -510,10 +538,10 @@ impl Controller for Petra {
     /// Section 4.9, <https://www.rfc-editor.org/rfc/rfc9438#section-4.9>).
     fn on_spurious_loss(&mut self, spurious: &SpuriousLoss) {
         self.queue.on_spurious_loss();
-        if let Some((bytes, ssthresh, growth)) = self.undo.take_if(|_| spurious.whole_event) {
-            self.window.restore(bytes, ssthresh);
-            self.policing.abandon_test();
-            self.cubic = growth;
+        if let Some(undo) = self.undo.take_if(|_| spurious.whole_event) {
+            self.window.restore(undo.bytes, undo.ssthresh);
+            self.cubic = undo.cubic;
+            self.policing = undo.policing;
         }
     }
 

@@ -16,6 +16,9 @@ const MIN_HEAVY_LOSS_DATAGRAMS: f64 = 6.0;
 /// one. With so much less, a policer drops hardly anything.
 const POLICED_SHARE: f64 = 0.85;
 
+/// Datagrams that a test for a policer and the losses behind one leave at least.
+const MIN_POLICED_DATAGRAMS: f64 = 4.0;
+
 /// Loss rate of a long time above which a test for a policer may begin. Losses that come in bursts
 /// exceed a tenth for a while where far less is lost.
 const MIN_POLICED_LOSS_RATE: f64 = 1.0 / 16.0;
@@ -138,8 +141,10 @@ impl Petra {
         let bytes = self.window.bytes();
         let share = if heavy { BETA } else { POLICED_SHARE };
         let exceeds = bytes > self.policing.safe_window()?;
-        let notable = self.loss_rate.is_notable(self.window.datagram());
-        (exceeds || notable).then_some(share * bytes)
+        let datagram = self.window.datagram();
+        let notable = self.loss_rate.is_notable(datagram) && !heavy;
+        let least = (MIN_POLICED_DATAGRAMS * datagram).min(bytes);
+        (exceeds || notable).then(|| least.max(share * bytes))
     }
 
     /// The response to heavy losses without a queue: the BDP. If the window is there already, and
@@ -149,10 +154,13 @@ impl Petra {
         let least = MIN_HEAVY_LOSS_DATAGRAMS * self.window.datagram();
         let reduced = bdp.max(BETA * bytes).max(least).min(bytes);
         let lasts = self.loss_history.share() > MIN_POLICED_LOSS_RATE;
-        if lasts && reduced >= POLICED_SHARE * bytes && self.policing.may_test() {
-            let delivered = (1.0 - self.loss_rate.share()) * bytes;
+        let delivered = (1.0 - self.loss_rate.share()) * bytes;
+        let least = MIN_POLICED_DATAGRAMS * self.window.datagram();
+        let target = (POLICED_SHARE * reduced.min(delivered)).max(least);
+        let is_test = target <= POLICED_SHARE * reduced && reduced >= POLICED_SHARE * bytes;
+        if lasts && is_test && self.policing.may_test() {
             Decision::TestPolicer {
-                target: POLICED_SHARE * reduced.min(delivered),
+                target,
                 restore: reduced,
             }
         } else {

@@ -6,7 +6,7 @@
 //!      ▲   ▲           about as many losses             │       │ hardly any loss
 //!      │   └────────────────────────────────────────────┘       ▼
 //!      └──────────────────────────────────────────────────── Policed
-//!                    after 64, 128, ... 1024 round trips
+//!         after 64, 128, ... 1024 round trips, or losses go on at a small window
 //! ```
 //!
 //! A policer drops what exceeds its rate, so that nothing waits. A radio link that loses as much
@@ -17,6 +17,8 @@
 //! so is one below it where other flows send through the policer as well: then more is lost.
 
 use std::ops::RangeInclusive;
+
+use super::super::controller::Time;
 
 /// Reductions at heavy losses after which the next one is a test. An outage has one or two.
 const MIN_REDUCTIONS: u32 = 2;
@@ -31,6 +33,15 @@ const SETTLING_ROUNDS: u32 = 2;
 /// Datagrams that a test loses if the reduction has no effect. It hardly ever happens that at most
 /// a quarter of them is lost: with a probability of 1 %, if each is lost by itself.
 const EXPECTED_LOST_DATAGRAMS: f64 = 8.0;
+
+/// Round trips that a test lasts. Losses may come in bursts, several round trips apart.
+const TEST_ROUNDS: u32 = 16;
+
+/// Round trips after which a test ends without having counted enough.
+const MAX_TEST_ROUNDS: u32 = 64;
+
+/// Share of the losses above which the path has become worse during the test.
+const MAX_RESTORED_SHARE: f64 = 2.0;
 
 /// Share of the losses that remains at most where they follow the rate of the sender.
 const MAX_REMAINING_SHARE: f64 = 0.25;
@@ -51,6 +62,7 @@ enum State {
     /// The window was reduced while `rate` of the bytes was lost.
     Testing {
         rate: f64,
+        began: Time,
         rounds: u32,
         acked: f64,
         lost: f64,
@@ -94,8 +106,11 @@ impl Policing {
         }
     }
 
-    /// Counts bytes declared lost.
-    pub(super) fn on_loss(&mut self, bytes: u64) {
+    /// Counts bytes declared lost, unless they were sent before the reduction.
+    pub(super) fn on_loss(&mut self, bytes: u64, last_sent: Time) {
+        if matches!(self.state, State::Testing { began, .. } if last_sent <= began) {
+            return;
+        }
         if let Some((_, lost)) = self.counts() {
             *lost += bytes as f64;
         }
@@ -114,7 +129,7 @@ impl Policing {
         }
     }
 
-    /// Tells of a reduction to the BDP at heavy losses.
+    /// Tells of a reduction at heavy losses that no queue explains.
     pub(super) fn on_heavy_losses(&mut self) {
         self.reductions = self.reductions.saturating_add(1);
         self.calm_rounds = 0;
@@ -130,9 +145,10 @@ impl Policing {
 
     /// Starts a test: the window was reduced while `rate` of the bytes was lost. `restore`: the
     /// window to return to if that has no effect.
-    pub(super) fn begin_test(&mut self, rate: f64, restore: f64) {
+    pub(super) fn begin_test(&mut self, now: Time, rate: f64, restore: f64) {
         self.state = State::Testing {
             rate,
+            began: now,
             rounds: 0,
             acked: 0.0,
             lost: 0.0,
@@ -140,18 +156,23 @@ impl Policing {
         };
     }
 
-    /// Tells of a reduction to this window at a loss.
-    pub(super) fn on_reduction(&mut self, window: f64) {
-        if matches!(self.state, State::Policed { safe, .. } if window < MIN_SAFE_SHARE * safe) {
-            self.wait();
+    /// Tells of a reduction at a loss, with the windows before and after it. `heavy`: more than a
+    /// policer drops of what is not above the safe window.
+    pub(super) fn on_reduction(&mut self, before: f64, after: f64, heavy: bool) {
+        if let State::Policed { safe, .. } = self.state {
+            if heavy && before <= safe || after < MIN_SAFE_SHARE * safe {
+                self.wait();
+            }
         }
     }
 
-    /// Ends a test without a conclusion.
-    pub(super) fn abandon_test(&mut self) {
-        if self.is_testing() {
-            self.state = State::Unknown { rounds: 0 };
-        }
+    /// Ends a test without a conclusion. Returns the window to restore.
+    pub(super) fn abandon_test(&mut self) -> Option<f64> {
+        let State::Testing { restore, .. } = self.state else {
+            return None;
+        };
+        self.wait();
+        Some(restore)
     }
 
     fn wait(&mut self) {
@@ -175,16 +196,18 @@ impl Policing {
                 acked,
                 lost,
                 restore,
+                ..
             } => {
                 *rounds += 1;
                 let expected = *rate * (*acked + *lost);
                 let enough = EXPECTED_LOST_DATAGRAMS * datagram;
-                if *lost > MAX_REMAINING_SHARE * expected.max(enough) {
-                    let restore = *restore;
+                let most = expected.max(enough);
+                if *lost > MAX_REMAINING_SHARE * most || *rounds >= MAX_TEST_ROUNDS {
+                    let restored = (*lost <= MAX_RESTORED_SHARE * most).then_some(*restore);
                     self.wait();
-                    return Some(restore);
+                    return restored;
                 }
-                if expected < enough {
+                if expected < enough || *rounds < TEST_ROUNDS {
                     return None;
                 }
                 self.waits = *RETEST_ROUNDS.start();
