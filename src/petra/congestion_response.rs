@@ -154,7 +154,7 @@ impl Petra {
         let least = MIN_HEAVY_LOSS_DATAGRAMS * self.window.datagram();
         let reduced = bdp.max(BETA * bytes).max(least).min(bytes);
         let lasts = self.loss_history.share() > MIN_POLICED_LOSS_RATE;
-        let delivered = (1.0 - self.loss_rate.share()) * bytes;
+        let delivered = (1.0 - self.loss_history.share()) * bytes;
         let least = MIN_POLICED_DATAGRAMS * self.window.datagram();
         let target = (POLICED_SHARE * reduced.min(delivered)).max(least);
         let is_test = target <= POLICED_SHARE * reduced && reduced >= POLICED_SHARE * bytes;

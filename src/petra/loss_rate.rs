@@ -1,4 +1,4 @@
-//! The loss rate of the last round trip.
+//! The loss rate, of a round trip or of a longer time.
 
 use super::super::window::Window;
 

@@ -6,15 +6,15 @@
 //!      ▲   ▲           about as many losses             │       │ hardly any loss
 //!      │   └────────────────────────────────────────────┘       ▼
 //!      └──────────────────────────────────────────────────── Policed
-//!         after 64, 128, ... 1024 round trips, or losses go on at a small window
+//!       after 64, 128, ... 1024 round trips, or where losses go on at the safe window
 //! ```
 //!
 //! A policer drops what exceeds its rate, so that nothing waits. A radio link that loses as much
 //! looks the same, until the sender is slower than the policer. Where losses are the link's, a test
 //! costs goodput, and the next one comes after twice as many round trips, 32 to 256.
 //!
-//! The window of the test is safe: it lost hardly anything. A loss above it is the policer's, and
-//! so is one below it where other flows send through the policer as well: then more is lost.
+//! The window of the test is safe: it lost hardly anything. A loss above it is the policer's. Below
+//! it, losses of more than 2 % are, as other flows send through the policer as well.
 
 use std::ops::RangeInclusive;
 
@@ -30,18 +30,15 @@ const MAX_CALM_ROUNDS: u32 = 32;
 /// which packets leave the reduced window.
 const SETTLING_ROUNDS: u32 = 2;
 
-/// Datagrams that a test loses if the reduction has no effect. It hardly ever happens that at most
-/// a quarter of them is lost: with a probability of 1 %, if each is lost by itself.
+/// Datagrams that a test loses at least if the reduction has no effect. If each is lost by itself,
+/// at most a quarter of them is lost with a probability of 1 %.
 const EXPECTED_LOST_DATAGRAMS: f64 = 8.0;
 
 /// Round trips that a test lasts. Losses may come in bursts, several round trips apart.
-const TEST_ROUNDS: u32 = 16;
+const TEST_ROUNDS: u32 = 12;
 
 /// Round trips after which a test ends without having counted enough.
 const MAX_TEST_ROUNDS: u32 = 64;
-
-/// Share of the losses above which the path has become worse during the test.
-const MAX_RESTORED_SHARE: f64 = 2.0;
 
 /// Share of the losses that remains at most where they follow the rate of the sender.
 const MAX_REMAINING_SHARE: f64 = 0.25;
@@ -189,7 +186,12 @@ impl Policing {
         match &mut self.state {
             State::Unknown { rounds } => *rounds = rounds.saturating_sub(1),
             State::Policed { rounds, .. } if *rounds > 1 => *rounds -= 1,
-            State::Policed { .. } => self.state = State::Unknown { rounds: 0 },
+            State::Policed { .. } => {
+                // Nothing spoke against it.
+                self.waits = *RETEST_ROUNDS.start();
+                self.lasts = (2 * self.lasts).min(*POLICED_ROUNDS.end());
+                self.state = State::Unknown { rounds: 0 };
+            }
             State::Testing {
                 rate,
                 rounds,
@@ -203,19 +205,16 @@ impl Policing {
                 let enough = EXPECTED_LOST_DATAGRAMS * datagram;
                 let most = expected.max(enough);
                 if *lost > MAX_REMAINING_SHARE * most || *rounds >= MAX_TEST_ROUNDS {
-                    let restored = (*lost <= MAX_RESTORED_SHARE * most).then_some(*restore);
+                    let restore = *restore;
                     self.wait();
-                    return restored;
+                    return Some(restore);
                 }
                 if expected < enough || *rounds < TEST_ROUNDS {
                     return None;
                 }
-                self.waits = *RETEST_ROUNDS.start();
-                let rounds = self.lasts;
-                self.lasts = (2 * rounds).min(*POLICED_ROUNDS.end());
                 self.state = State::Policed {
                     safe: window,
-                    rounds,
+                    rounds: self.lasts,
                 };
             }
         }
@@ -243,6 +242,7 @@ impl Policing {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::events::ms;
     use super::*;
 
     const DATAGRAM: u64 = 1_200;
@@ -251,14 +251,19 @@ mod tests {
     /// Ends a round trip with so many datagrams. Returns the window to restore, if any.
     fn round(policing: &mut Policing, acked: u64, lost: u64) -> Option<f64> {
         policing.on_ack(acked * DATAGRAM);
-        policing.on_loss(lost * DATAGRAM);
+        policing.on_loss(lost * DATAGRAM, ms(200));
         policing.end_round(WINDOW, DATAGRAM as f64)
+    }
+
+    /// Round trips of a test that loses nothing. Returns the last window to restore, if any.
+    fn calm(policing: &mut Policing, rounds: u32) -> Option<f64> {
+        (0..rounds).find_map(|_| round(policing, 40, 0))
     }
 
     /// A test that began with a tenth lost, after the round trips that do not show its effect.
     fn begun() -> Policing {
         let mut policing = Policing::default();
-        policing.begin_test(0.1, 60_000.0);
+        policing.begin_test(ms(100), 0.1, 60_000.0);
         assert_eq!(round(&mut policing, 30, 10), None);
         assert_eq!(round(&mut policing, 30, 10), None);
         policing
@@ -282,21 +287,19 @@ mod tests {
         assert!(!policing.may_test());
         policing.on_heavy_losses();
         assert!(policing.may_test());
-        for _ in 0..32 {
-            round(&mut policing, 40, 0);
-        }
+        calm(&mut policing, 32);
         assert!(policing.may_test());
-        round(&mut policing, 40, 0);
+        calm(&mut policing, 1);
         assert!(!policing.may_test());
     }
 
     #[test]
     fn losses_that_end_are_a_policers() {
         let mut policing = begun();
-        assert_eq!(round(&mut policing, 40, 0), None);
+        assert_eq!(calm(&mut policing, 9), None);
         assert!(policing.is_testing());
-        // 80 datagrams would lose eight; two remain.
-        assert_eq!(round(&mut policing, 38, 2), None);
+        // 400 datagrams would lose 40: ten remain.
+        assert_eq!(round(&mut policing, 30, 10), None);
         assert!(policing.is_detected() && !policing.is_testing());
         assert_eq!(policing.safe_window(), Some(WINDOW));
     }
@@ -304,6 +307,7 @@ mod tests {
     #[test]
     fn losses_that_go_on_restore_the_window() {
         let mut policing = begun();
+        // 40 would lose four, and a quarter of eight is two.
         assert_eq!(round(&mut policing, 37, 3), Some(60_000.0));
         assert!(!policing.is_detected() && !policing.is_testing() && !policing.may_test());
         assert_eq!(policing.safe_window(), None);
@@ -312,20 +316,36 @@ mod tests {
     }
 
     #[test]
-    fn more_datagrams_may_lose_more() {
+    fn what_left_before_the_test_does_not_count() {
         let mut policing = begun();
-        // 400 would lose 40: ten remain.
-        assert_eq!(round(&mut policing, 390, 10), None);
+        policing.on_loss(10 * DATAGRAM, ms(100));
+        assert_eq!(calm(&mut policing, 10), None);
         assert!(policing.is_detected());
-        let mut policing = begun();
-        assert_eq!(round(&mut policing, 389, 11), Some(60_000.0));
+    }
+
+    /// Four datagrams, of which a sixteenth was lost, need 32 round trips for eight lost ones.
+    #[test]
+    fn a_small_window_is_tested_for_longer_but_not_for_ever() {
+        let mut policing = Policing::default();
+        policing.begin_test(ms(100), 1.0 / 16.0, 60_000.0);
+        let ended = (1..100).find(|_| {
+            round(&mut policing, 4, 0);
+            policing.is_detected()
+        });
+        assert_eq!(ended, Some(34));
+
+        let mut policing = Policing::default();
+        policing.begin_test(ms(100), 1.0 / 16.0, 60_000.0);
+        let ended = (1..100).find(|_| round(&mut policing, 1, 0).is_some());
+        assert_eq!(ended, Some(64));
+        assert!(!policing.is_detected());
     }
 
     #[test]
     fn a_test_without_effect_is_repeated_ever_more_rarely() {
         let mut policing = Policing::default();
         let waits = [(); 5].map(|()| {
-            policing.begin_test(0.1, WINDOW);
+            policing.begin_test(ms(100), 0.1, WINDOW);
             while policing.is_testing() {
                 round(&mut policing, 30, 10);
             }
@@ -334,30 +354,48 @@ mod tests {
         assert_eq!(waits, [32, 64, 128, 256, 256]);
     }
 
+    fn detected(policing: &mut Policing) {
+        policing.begin_test(ms(100), 0.1, WINDOW);
+        calm(policing, 12);
+        assert_eq!(policing.safe_window(), Some(WINDOW));
+    }
+
     #[test]
     fn a_policer_is_tested_again_ever_more_rarely() {
         let mut policing = Policing::default();
         let found = [(); 6].map(|()| {
-            policing.begin_test(0.1, WINDOW);
-            while policing.is_testing() {
-                round(&mut policing, 40, 0);
-            }
-            assert!(policing.is_detected());
+            detected(&mut policing);
             lasts(&mut policing)
         });
         assert_eq!(found, [64, 128, 256, 512, 1024, 1024]);
     }
 
     #[test]
+    fn losses_that_go_on_at_a_smaller_window_are_no_policers() {
+        let mut policing = Policing::default();
+        detected(&mut policing);
+        policing.on_reduction(1.1 * WINDOW, 0.8 * WINDOW, true);
+        policing.on_reduction(0.8 * WINDOW, 0.25 * WINDOW, false);
+        assert!(policing.is_detected());
+        policing.on_reduction(0.8 * WINDOW, 0.6 * WINDOW, true);
+        assert!(!policing.is_detected());
+
+        detected(&mut policing);
+        policing.on_reduction(0.28 * WINDOW, 0.24 * WINDOW, false);
+        assert!(!policing.is_detected());
+        // Both were mistakes, and so the next test comes later.
+        assert_eq!(lasts(&mut policing), 64);
+    }
+
+    #[test]
     fn an_abandoned_test_concludes_nothing() {
         let mut policing = begun();
-        policing.abandon_test();
+        assert_eq!(policing.abandon_test(), Some(60_000.0));
         assert_eq!(round(&mut policing, 0, 400), None);
-        assert!(!policing.is_detected() && !policing.is_testing());
+        assert!(!policing.is_detected() && !policing.is_testing() && !policing.may_test());
         // What was found stays.
-        let mut policing = begun();
-        round(&mut policing, 400, 0);
-        policing.abandon_test();
+        detected(&mut policing);
+        assert_eq!(policing.abandon_test(), None);
         assert!(policing.is_detected());
     }
 }

@@ -257,7 +257,7 @@ mod on_loss {
     fn losses_that_last_at_the_bdp_test_for_a_policer() {
         let mut petra = policed();
         let bytes = petra.window.bytes();
-        let lost = petra.loss_rate.share();
+        let lost = petra.loss_history.share();
         let decision = petra.loss_response(&loss(2_700));
         let Decision::TestPolicer { target, restore } = decision else {
             panic!("{decision:?}");
@@ -291,8 +291,8 @@ mod on_loss {
     /// In a window of 20 000 bytes, with a safe one of `safe`.
     fn behind_a_policer(safe: f64) -> Petra {
         let mut petra = steady(petra());
-        petra.policing.begin_test(0.1, 20_000.0);
-        for _ in 0..4 {
+        petra.policing.begin_test(ms(1_900), 0.1, 20_000.0);
+        for _ in 0..12 {
             petra.policing.on_ack(100 * DATAGRAM);
             petra.policing.end_round(safe, DATAGRAM as f64);
         }
@@ -314,8 +314,50 @@ mod on_loss {
         assert_eq!(kept, Decision::Keep(Why::NoQueue));
         petra.loss_rate.on_loss(3 * DATAGRAM, &petra.window);
         assert_near(reduction(petra.loss_response(&loss(2_000))), 17_000.0);
+        // A tenth, which is not the policer's: as without one.
         petra.loss_rate.on_loss(10 * DATAGRAM, &petra.window);
         assert_near(reduction(petra.loss_response(&loss(2_000))), 14_000.0);
+        petra.on_loss(&loss(2_000));
+        assert!(!petra.policing.is_detected());
+    }
+
+    #[test]
+    fn a_heavy_loss_above_the_safe_window_reduces_to_seven_tenths() {
+        let mut petra = behind_a_policer(10_000.0);
+        petra.loss_rate.on_loss(13 * DATAGRAM, &petra.window);
+        assert_near(reduction(petra.loss_response(&loss(2_000))), 14_000.0);
+        petra.on_loss(&loss(2_000));
+        assert!(petra.policing.is_detected());
+    }
+
+    /// Congestion Experienced reduces to 0.7 to 0.85, which a test that fails must not undo.
+    #[test]
+    fn another_reduction_ends_a_test_for_a_policer() {
+        let mut petra = policed();
+        petra.on_loss(&loss(2_700));
+        assert!(petra.policing.is_testing());
+        petra.on_congestion_experienced(&CongestionExperienced {
+            now: ms(2_900),
+            last_sent: ms(2_800),
+            bytes_in_flight: 5 * DATAGRAM,
+            rtt: None,
+        });
+        assert!(!petra.policing.is_testing());
+    }
+
+    #[test]
+    fn an_application_that_holds_back_ends_a_test_for_a_policer_and_restores() {
+        let mut petra = policed();
+        petra.on_loss(&loss(2_700));
+        let tested = petra.window();
+        petra.on_ack(&Ack {
+            app_limited: true,
+            ..measured(2_900, 90)
+        });
+        assert!(!petra.policing.is_testing());
+        // To the BDP, which is below the window of before.
+        assert!(petra.window() > tested);
+        assert_near(petra.window() as f64, petra.bdp().unwrap());
     }
 
     #[test]
