@@ -136,6 +136,9 @@ struct Petra {
     loss_rate: LossRate,
     /// The loss rate of a longer time.
     loss_history: LossRate,
+    /// Losses have shown that the base RTT hides a queue, which no round trip was without since
+    /// then.
+    hidden_queue: bool,
     aggregation: AckAggregation,
     /// As of the last round trip, where ACKs are held back.
     spread: Option<Spread>,
@@ -168,6 +171,7 @@ impl Petra {
             queue: StandingQueue::default(),
             loss_rate: LossRate::default(),
             loss_history: LossRate::of_long_time(),
+            hidden_queue: false,
             aggregation: AckAggregation::default(),
             spread: None,
             rounds: RoundCounter::default(),
@@ -328,7 +332,8 @@ impl Petra {
         self.update_rate();
         self.aggregation.end_round();
         self.spread = self.spread_for_aggregates();
-        let queued = self.queue_persists();
+        self.hidden_queue &= self.test_queue(StandingQueue::may_be_hidden);
+        let queued = self.queue_persists() || self.hidden_queue;
         // Where competition is to be tested again, the test follows within a round trip.
         let forgotten = queued && self.competition.is_detected();
         self.increase.end_round(queued, ack.app_limited);
@@ -388,6 +393,7 @@ impl Petra {
         self.path_change.begin_trial(path, former);
         self.competition.restart();
         self.policing = Policing::default();
+        self.hidden_queue = false;
         self.cubic = CubicGrowth::default();
         self.increase = AdditiveIncrease::default();
         self.undo = None;
@@ -463,7 +469,7 @@ impl Controller for Petra {
             self.watch_path(ack, queued);
         }
         // Growth would distort a test.
-        let competition = queued && self.competition.is_testing();
+        let competition = (queued || self.hidden_queue) && self.competition.is_testing();
         let testing = competition || self.policing.is_testing();
         if self.window.may_grow(ack) && !testing {
             self.grow(ack);
@@ -483,7 +489,9 @@ impl Controller for Petra {
         }
         let before = self.window.bytes();
         let heavy = self.loss_rate.is_heavy(self.window.datagram());
-        let explained = self.queue_explains_loss() || self.grows_as_cubic();
+        let hidden = self.losses_show_queue();
+        let explained = hidden || self.queue_explains_loss() || self.grows_as_cubic();
+        self.hidden_queue |= hidden;
         let decision = self.loss_response(loss);
         self.loss_decision = Some(decision);
         if !self.act(decision, loss.now, Reduction::Loss) {
@@ -536,6 +544,7 @@ impl Controller for Petra {
         self.policing = Policing::default();
         self.cubic = CubicGrowth::default();
         self.path_change = PathChange::default();
+        self.hidden_queue = false;
         self.undo = None;
     }
 

@@ -239,6 +239,47 @@ mod on_loss {
         assert_eq!(petra.window(), 6 * DATAGRAM);
     }
 
+    /// After some hundred datagrams, of which this many were lost. Two take some 18 ms, so that 12
+    /// are no queue by themselves.
+    fn after_losses(latest: u64, lost: u64) -> Petra {
+        let mut petra = steady(petra());
+        flow(&mut petra, 2_000, 2_700, latest);
+        petra.window.set(14_000.0);
+        petra.loss_history.on_loss(lost * DATAGRAM, &petra.window);
+        assert!(!petra.queue_explains_loss());
+        petra
+    }
+
+    #[test]
+    fn losses_over_a_short_queue_show_that_the_base_rtt_hides_one() {
+        let few = after_losses(102, 3);
+        assert_eq!(
+            few.loss_response(&loss(2_700)),
+            Decision::Keep(Why::NoQueue)
+        );
+        let elsewhere = after_losses(94, 10);
+        let kept = elsewhere.loss_response(&loss(2_700));
+        assert_eq!(kept, Decision::Keep(Why::NoQueue));
+        let hidden = after_losses(102, 10);
+        let reduced = reduction(hidden.loss_response(&loss(2_700)));
+        assert!((9_800.0..=11_900.0).contains(&reduced), "{reduced}");
+    }
+
+    #[test]
+    fn a_hidden_queue_is_tested_for_competition_until_a_round_trip_is_without_it() {
+        let mut petra = after_losses(102, 10);
+        petra.on_loss(&loss(2_700));
+        assert!(petra.hidden_queue && petra.competition.is_testing());
+        // Half as much is delivered, over the same queue.
+        let found = (2_700..3_400).step_by(18).find(|now| {
+            petra.on_ack(&measured(*now, 102));
+            petra.competition.is_detected()
+        });
+        let now = found.expect("competition is found");
+        flow(&mut petra, now, now + 400, 90);
+        assert!(!petra.hidden_queue && !petra.competition.is_detected());
+    }
+
     /// One of eight datagrams is lost, a window of them and more.
     fn policed() -> Petra {
         let mut petra = steady(petra());
