@@ -147,8 +147,8 @@ impl Petra {
         }
     }
 
-    /// Returns true if losses show that the base RTT hides a queue: more than the link may have lost,
-    /// while every packet waits.
+    /// Returns true if losses show that the base RTT hides a queue: more than the link may have
+    /// lost, while every packet waits.
     pub(super) fn losses_show_queue(&self) -> bool {
         let heavy = self.loss_rate.is_heavy(self.window.datagram());
         let lasting = self.loss_history.share() > MIN_HIDDEN_QUEUE_LOSS_RATE;
