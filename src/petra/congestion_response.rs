@@ -150,8 +150,11 @@ impl Petra {
     /// Returns true if losses show that the base RTT hides a queue: more than the link may have
     /// lost, while every packet waits.
     pub(super) fn losses_show_queue(&self) -> bool {
-        let heavy = self.loss_rate.is_heavy(self.window.datagram());
-        let lasting = self.loss_history.share() > MIN_HIDDEN_QUEUE_LOSS_RATE;
+        let datagram = self.window.datagram();
+        let heavy = self.loss_rate.is_heavy(datagram);
+        let lasting = self
+            .loss_history
+            .is_above(MIN_HIDDEN_QUEUE_LOSS_RATE, datagram);
         (heavy || lasting) && self.test_queue(StandingQueue::may_be_hidden)
     }
 

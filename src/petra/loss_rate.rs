@@ -92,7 +92,12 @@ impl LossRate {
 
     /// Reports losses that are more than a few at random.
     pub(super) fn is_notable(&self, datagram: f64) -> bool {
-        self.lost > MAX_INSIGNIFICANT_DATAGRAMS * datagram && self.share() > MIN_NOTABLE_LOSS_RATE
+        self.is_above(MIN_NOTABLE_LOSS_RATE, datagram)
+    }
+
+    /// Reports a loss rate above `rate`, measured over enough losses.
+    pub(super) fn is_above(&self, rate: f64, datagram: f64) -> bool {
+        self.lost > MAX_INSIGNIFICANT_DATAGRAMS * datagram && self.share() > rate
     }
 
     /// Reports that more is lost than acknowledged. A sender that met such losses only later has
