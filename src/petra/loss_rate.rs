@@ -75,9 +75,7 @@ impl LossRate {
     /// Reports congestion from the loss rate alone. A path may have hardly any buffer, or
     /// drop packets by a policy, and then no queue shows.
     pub(super) fn is_heavy(&self, datagram: f64) -> bool {
-        let all = self.acked + self.lost;
-        self.lost > MAX_INSIGNIFICANT_DATAGRAMS * datagram
-            && self.lost > MIN_CONGESTION_LOSS_RATE * all
+        self.is_above(MIN_CONGESTION_LOSS_RATE, datagram)
     }
 
     /// The share of the bytes that was lost.
@@ -140,6 +138,15 @@ mod tests {
     fn two_datagrams_are_too_few() {
         assert!(!after(0, 2).is_heavy(DATAGRAM));
         assert!(after(0, 3).is_heavy(DATAGRAM));
+    }
+
+    #[test]
+    fn more_than_a_fiftieth_is_notable_and_any_rate_can_be_asked_for() {
+        assert!(!after(0, 2).is_notable(DATAGRAM) && after(0, 3).is_notable(DATAGRAM));
+        let rate = after(60, 4);
+        assert_eq!(rate.share(), 1.0 / 16.0);
+        assert!(rate.is_above(0.062, DATAGRAM) && !rate.is_above(1.0 / 16.0, DATAGRAM));
+        assert_eq!(LossRate::default().share(), 0.0);
     }
 
     #[test]

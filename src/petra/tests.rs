@@ -261,8 +261,27 @@ mod on_loss {
         let kept = elsewhere.loss_response(&loss(2_700));
         assert_eq!(kept, Decision::Keep(Why::NoQueue));
         let hidden = after_losses(102, 10);
-        let reduced = reduction(hidden.loss_response(&loss(2_700)));
-        assert!((9_800.0..=11_900.0).contains(&reduced), "{reduced}");
+        assert_near(
+            reduction(hidden.loss_response(&loss(2_700))),
+            0.85 * 14_000.0,
+        );
+    }
+
+    #[test]
+    fn a_hidden_queue_leaves_70_to_85_percent_and_six_datagrams() {
+        let mut petra = after_losses(102, 10);
+        let bdp = petra.bdp().unwrap();
+        assert_near(bdp, 14_087.0);
+        let expected = [
+            (22_000.0, 15_400.0),
+            (17_000.0, bdp),
+            (8_000.0, 7_200.0),
+            (7_000.0, 7_000.0),
+        ];
+        for (window, reduced) in expected {
+            petra.window.set(window);
+            assert_near(reduction(petra.loss_response(&loss(2_700))), reduced);
+        }
     }
 
     #[test]
@@ -298,12 +317,12 @@ mod on_loss {
     fn losses_that_last_at_the_bdp_test_for_a_policer() {
         let mut petra = policed();
         let bytes = petra.window.bytes();
-        let lost = petra.loss_history.share();
         let decision = petra.loss_response(&loss(2_700));
         let Decision::TestPolicer { target, restore } = decision else {
             panic!("{decision:?}");
         };
-        assert!(restore <= bytes && target <= 0.85 * (1.0 - lost) * bytes);
+        assert_near(restore, bytes);
+        assert_near(target, 0.85 * (1.0 - petra.loss_history.share()) * bytes);
         petra.on_loss(&loss(2_700));
         assert!(petra.policing.is_testing());
         assert_eq!(petra.metrics().loss_response, Some("test_policer"));
@@ -319,6 +338,46 @@ mod on_loss {
         });
         assert!(!petra.policing.is_testing());
         assert_eq!(petra.window(), bytes as u64);
+    }
+
+    /// Of a loss, in this window, after this many datagrams acknowledged and lost.
+    fn after_heavy_losses(window: f64, acked: u64, lost: u64) -> Decision {
+        let mut petra = policed();
+        petra.window.set(window);
+        petra.loss_history = LossRate::of_long_time();
+        petra.loss_history.on_ack(acked * DATAGRAM, &petra.window);
+        petra.loss_history.on_loss(lost * DATAGRAM, &petra.window);
+        petra.loss_response(&loss(2_700))
+    }
+
+    /// The BDP is 14 087 bytes.
+    #[test]
+    fn a_test_for_a_policer_is_85_percent_of_what_is_delivered_or_four_datagrams() {
+        let expected = [
+            ((16_000.0, 100, 10), (11_974.0, 14_087.0)),
+            ((14_000.0, 60, 40), (7_140.0, 14_000.0)),
+            ((7_200.0, 30, 70), (4_800.0, 7_200.0)),
+        ];
+        for ((window, acked, lost), (smaller, before)) in expected {
+            let decision = after_heavy_losses(window, acked, lost);
+            let Decision::TestPolicer { target, restore } = decision else {
+                panic!("{decision:?} in a window of {window}");
+            };
+            assert_near(target, smaller);
+            assert_near(restore, before);
+        }
+    }
+
+    #[test]
+    fn a_policer_is_tested_for_above_a_sixteenth_of_losses_and_near_the_bdp() {
+        let expected = [
+            ((14_000.0, 150, 10), 14_000.0),
+            ((22_000.0, 90, 10), 15_400.0),
+            ((5_000.0, 90, 10), 5_000.0),
+        ];
+        for ((window, acked, lost), reduced) in expected {
+            assert_near(reduction(after_heavy_losses(window, acked, lost)), reduced);
+        }
     }
 
     #[test]
@@ -346,6 +405,15 @@ mod on_loss {
         let petra = behind_a_policer(19_000.0);
         assert_near(reduction(petra.loss_response(&loss(2_000))), 17_000.0);
         assert!(petra.grows_as_cubic());
+    }
+
+    #[test]
+    fn behind_a_policer_four_datagrams_remain() {
+        let mut petra = behind_a_policer(4_000.0);
+        for (window, expected) in [(5_000.0, 4_800.0), (4_500.0, 4_500.0)] {
+            petra.window.set(window);
+            assert_near(reduction(petra.loss_response(&loss(2_000))), expected);
+        }
     }
 
     #[test]
