@@ -320,13 +320,6 @@ impl Petra {
         }
     }
 
-    /// Returns to the window of before a test for a policer, or to what is the BDP now.
-    fn restore_tested(&mut self, window: Option<f64>) {
-        if let Some((window, bdp)) = window.zip(self.bdp()) {
-            self.window.restore(window.min(bdp), self.window.ssthresh());
-        }
-    }
-
     fn end_round(&mut self, ack: &Ack) {
         self.delivery.end_round();
         self.update_rate();
@@ -339,12 +332,13 @@ impl Petra {
         self.increase.end_round(queued, ack.app_limited);
         if ack.app_limited {
             self.competition.abandon_test();
-            let restored = self.policing.abandon_test();
-            self.restore_tested(restored);
         }
         let (window, datagram) = (self.window.bytes(), self.window.datagram());
-        let restored = self.policing.end_round(window, datagram);
-        self.restore_tested(restored);
+        let restored = self.policing.end_round(window, datagram, ack.app_limited);
+        // The BDP may be less by now.
+        if let Some((before, bdp)) = restored.zip(self.bdp()) {
+            self.window.restore(before.min(bdp), self.window.ssthresh());
+        }
         if let Some(bytes) = self
             .competition
             .end_round(ack.now, queued, self.window.datagram())

@@ -21,7 +21,7 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 const MAX_INCREASE_SHARE: f64 = 0.5;
 
 /// A period of growth since a loss, or since competing flows were found. Windows in datagrams.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Epoch {
     /// `t`: the time for which the window could grow, in seconds.
     seconds: f64,
@@ -46,7 +46,7 @@ impl Epoch {
 }
 
 /// Derives the increase of the window from the time since the last loss.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct CubicGrowth {
     epoch: Option<Epoch>,
     last_growth: Time,

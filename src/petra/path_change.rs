@@ -394,6 +394,16 @@ mod tests {
             let later = tried(&mut PathChange::default(), [delay, 180]);
             assert_eq!(later, queue, "{delay}");
         }
+        // At the limits of the movement, and of a datagram and a half.
+        let ends = |micros, lost| {
+            let mut change = PathChange::default();
+            change.begin_trial(LONGER.unwrap(), Minima::default());
+            change.on_loss(lost);
+            let ended = change.end_round(Some(Duration::from_micros(micros)), 1e3);
+            ended.is_some()
+        };
+        assert!(!ends(191_250, 9_000) && !ends(168_750, 0));
+        assert!(!ends(192_000, 1_500) && ends(192_000, 1_501));
         let mut change = PathChange::default();
         assert_eq!(change.end_round(Some(ms(500)), 1e3), None);
         // A round trip without an RTT says nothing. After the trial, the path may be shared.

@@ -163,13 +163,11 @@ impl Policing {
         }
     }
 
-    /// Ends a test without a conclusion. Returns the window to restore.
-    pub(super) fn abandon_test(&mut self) -> Option<f64> {
-        let State::Testing { restore, .. } = self.state else {
-            return None;
-        };
-        self.wait();
-        Some(restore)
+    /// Ends a test without a conclusion, at another reduction.
+    pub(super) fn abandon_test(&mut self) {
+        if self.is_testing() {
+            self.wait();
+        }
     }
 
     fn wait(&mut self) {
@@ -177,8 +175,14 @@ impl Policing {
         self.waits = (2 * self.waits).min(*RETEST_ROUNDS.end());
     }
 
-    /// Ends a round trip with this window. Returns the window to restore, if any.
-    pub(super) fn end_round(&mut self, window: f64, datagram: f64) -> Option<f64> {
+    /// Ends a round trip with this window. Returns the window to restore, if any. An application
+    /// that held back ends a test without a conclusion. The window is restored once it is used.
+    pub(super) fn end_round(
+        &mut self,
+        window: f64,
+        datagram: f64,
+        app_limited: bool,
+    ) -> Option<f64> {
         self.calm_rounds = self.calm_rounds.saturating_add(1);
         if self.calm_rounds > MAX_CALM_ROUNDS {
             self.reductions = 0;
@@ -200,6 +204,10 @@ impl Policing {
                 restore,
                 ..
             } => {
+                if app_limited {
+                    *rounds = MAX_TEST_ROUNDS;
+                    return None;
+                }
                 *rounds += 1;
                 let expected = *rate * (*acked + *lost);
                 let enough = EXPECTED_LOST_DATAGRAMS * datagram;
@@ -252,7 +260,7 @@ mod tests {
     fn round(policing: &mut Policing, acked: u64, lost: u64) -> Option<f64> {
         policing.on_ack(acked * DATAGRAM);
         policing.on_loss(lost * DATAGRAM, ms(200));
-        policing.end_round(WINDOW, DATAGRAM as f64)
+        policing.end_round(WINDOW, DATAGRAM as f64, false)
     }
 
     /// Round trips of a test that loses nothing. Returns the last window to restore, if any.
@@ -388,14 +396,25 @@ mod tests {
     }
 
     #[test]
+    fn an_application_that_holds_back_ends_a_test_without_a_conclusion() {
+        let mut policing = begun();
+        assert_eq!(calm(&mut policing, 9), None);
+        policing.on_ack(100 * DATAGRAM);
+        assert_eq!(policing.end_round(WINDOW, DATAGRAM as f64, true), None);
+        assert!(policing.is_testing());
+        assert_eq!(round(&mut policing, 100, 0), Some(60_000.0));
+        assert!(!policing.is_testing() && !policing.is_detected());
+    }
+
+    #[test]
     fn an_abandoned_test_concludes_nothing() {
         let mut policing = begun();
-        assert_eq!(policing.abandon_test(), Some(60_000.0));
+        policing.abandon_test();
         assert_eq!(round(&mut policing, 0, 400), None);
         assert!(!policing.is_detected() && !policing.is_testing() && !policing.may_test());
         // What was found stays.
         detected(&mut policing);
-        assert_eq!(policing.abandon_test(), None);
+        policing.abandon_test();
         assert!(policing.is_detected());
     }
 }

@@ -127,6 +127,16 @@ mod pacing_rate {
         assert_near(of(&petra), 1.1 * 133_333.0);
     }
 
+    /// A datagram every 200 ms, which the target includes, would take as long.
+    #[test]
+    fn a_low_rate_is_spread_over_the_minimum_rtt_and_100_ms_at_most() {
+        let mut petra = petra();
+        for now in (1_000..5_000).step_by(200) {
+            petra.on_ack(&measured(now, 90));
+        }
+        assert_near(petra.spread_for_aggregates().unwrap().seconds, 0.19);
+    }
+
     #[test]
     fn without_aggregates_and_in_slow_start_it_is_a_window_a_round_trip() {
         let single = steady(petra());
@@ -394,7 +404,7 @@ mod on_loss {
         petra.policing.begin_test(ms(1_900), 0.1, 20_000.0);
         for _ in 0..12 {
             petra.policing.on_ack(100 * DATAGRAM);
-            petra.policing.end_round(safe, DATAGRAM as f64);
+            petra.policing.end_round(safe, DATAGRAM as f64, false);
         }
         assert_eq!(petra.policing.safe_window(), Some(safe));
         petra
@@ -439,6 +449,34 @@ mod on_loss {
         assert!(petra.policing.is_detected());
     }
 
+    /// The test would begin once two such losses had come.
+    #[test]
+    fn losses_that_a_queue_explains_test_for_no_policer() {
+        let tests = |mut petra: Petra| {
+            for now in [2_700, 2_900] {
+                petra.loss_rate.on_loss(13 * DATAGRAM, &petra.window);
+                petra.on_loss(&loss(now));
+            }
+            petra.policing.may_test()
+        };
+        let mut alone = steady(petra());
+        flow(&mut alone, 2_000, 2_700, 90);
+        assert!(tests(alone));
+        assert!(!tests(queued(petra())));
+        assert!(!tests(after_losses(102, 10)));
+    }
+
+    #[test]
+    fn a_response_that_reduces_nothing_does_not_end_a_test_for_a_policer() {
+        let mut petra = policed();
+        petra.on_loss(&loss(2_700));
+        petra.window.set(5_000.0);
+        petra.loss_rate.on_loss(13 * DATAGRAM, &petra.window);
+        petra.on_loss(&loss(2_900));
+        assert_eq!(petra.window(), 5_000);
+        assert!(petra.policing.is_testing());
+    }
+
     /// Congestion Experienced reduces to 0.7 to 0.85, which a test that fails must not undo.
     #[test]
     fn another_reduction_ends_a_test_for_a_policer() {
@@ -455,7 +493,7 @@ mod on_loss {
     }
 
     #[test]
-    fn an_application_that_holds_back_ends_a_test_for_a_policer_and_restores() {
+    fn an_application_that_holds_back_ends_a_test_for_a_policer_and_restores_later() {
         let mut petra = policed();
         petra.on_loss(&loss(2_700));
         let tested = petra.window();
@@ -463,10 +501,14 @@ mod on_loss {
             app_limited: true,
             ..measured(2_900, 90)
         });
+        // RFC 9002, Section 7.8: a window that is not used does not grow.
+        assert_eq!(petra.window(), tested);
+        petra.on_ack(&measured(3_100, 90));
         assert!(!petra.policing.is_testing());
-        // To the BDP, which is below the window of before.
+        // To the BDP, which is below the window of before, and with it the growth of an ACK.
         assert!(petra.window() > tested);
-        assert_near(petra.window() as f64, petra.bdp().unwrap());
+        let growth = petra.window() as f64 - petra.bdp().unwrap();
+        assert!((0.0..=0.1 * DATAGRAM as f64).contains(&growth), "{growth}");
     }
 
     #[test]
@@ -846,15 +888,67 @@ mod in_congestion_avoidance {
         { petra.cubic }.datagrams(ack.now, &ack.rtt, window, 0.0)
     }
 
-    /// Six seconds without a loss have brought the curve of CUBIC to many datagrams a round trip.
-    /// A loss begins another, and its undo returns to the first.
-    #[test]
-    fn under_competition_it_grows_as_cubic_since_the_last_loss() {
+    /// Competing flows keep a queue full.
+    fn competing() -> Petra {
         let mut petra = queued(petra());
         petra.config.drain = true;
         petra.max_in_flight = 130_000;
         drains(&mut petra, (2_000..2_400).step_by(2));
         assert!(petra.competition.is_detected());
+        petra
+    }
+
+    #[test]
+    fn under_competition_an_ack_adds_its_part_of_the_round_trips_increase() {
+        let mut petra = competing();
+        let (window, ack) = (petra.window.bytes(), measured(2_402, 110));
+        let mut cubic = petra.cubic;
+        let increase = cubic.datagrams(ack.now, &ack.rtt, window / DATAGRAM as f64, 1.0);
+        petra.grow(&ack);
+        assert_eq!(petra.cubic, cubic);
+        let grown = (petra.window.bytes() - window) / DATAGRAM as f64;
+        assert_near(grown, increase * ack.bytes as f64 / window);
+    }
+
+    #[test]
+    fn cubics_maximum_is_the_window_before_a_loss_while_losses_bound_it() {
+        let mut competing = competing();
+        let (mut cubic, before) = (competing.cubic, competing.window.bytes());
+        competing.on_loss(&loss(2_402));
+        let windows = [before, competing.window.bytes()];
+        let [before, after] = windows.map(|bytes| bytes / DATAGRAM as f64);
+        cubic.on_reduction(before, after);
+        assert_eq!(competing.cubic, cubic);
+
+        let mut alone = steady(petra());
+        alone.loss_rate.on_loss(13 * DATAGRAM, &alone.window);
+        alone.on_loss(&loss(2_000));
+        assert_eq!(alone.cubic, CubicGrowth::default());
+    }
+
+    #[test]
+    fn cubics_growth_is_forgotten_once_losses_bound_the_window_no_longer() {
+        let mut petra = steady(petra());
+        petra.cubic.on_reduction(100.0, 70.0);
+        let mut policed = petra.clone();
+        petra.end_round(&measured(2_000, 90));
+        assert_eq!(petra.cubic, CubicGrowth::default());
+
+        policed.policing.begin_test(ms(1_900), 0.1, 20_000.0);
+        for _ in 0..12 {
+            policed.policing.on_ack(100 * DATAGRAM);
+            policed.policing.end_round(19_000.0, DATAGRAM as f64, false);
+        }
+        assert!(policed.policing.is_detected());
+        policed.end_round(&measured(2_000, 90));
+        assert_ne!(policed.cubic, CubicGrowth::default());
+    }
+
+    /// Six seconds without a loss have brought the curve of CUBIC to many datagrams a round trip.
+    /// A loss begins another, and its undo returns to the first.
+    #[test]
+    fn under_competition_it_grows_as_cubic_since_the_last_loss() {
+        let mut petra = competing();
         let before = petra.window.bytes();
         for now in (2_400..8_400).step_by(50) {
             petra
