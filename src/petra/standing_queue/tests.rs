@@ -43,6 +43,40 @@ fn one_packet_that_did_not_wait_disproves_a_queue() {
     assert!(!persists(&queue));
 }
 
+/// Packets leave every 5 ms, or each 50 ms in a burst with a pause behind it. Their ACKs are held
+/// for slots of 50 ms.
+#[test]
+fn the_time_that_acks_were_held_is_no_queue_if_the_sender_paused() {
+    let excess = |pauses: bool| {
+        let mut queue = StandingQueue::default();
+        queue.on_ack(&measured(900, 90), false);
+        for slot in (1_000..2_000).step_by(50) {
+            let packets = (slot..slot + if pauses { 30 } else { 50 }).step_by(5);
+            for at in packets {
+                queue.on_sent(&Sent {
+                    now: ms(at),
+                    time_sent: ms(at),
+                    bytes: 1_200,
+                    bytes_in_flight: 1_200,
+                });
+            }
+            for at in (slot - 150..slot - 120).step_by(5).filter(|_| slot > 1_100) {
+                let acked = Ack {
+                    first_sent: ms(at),
+                    last_sent: ms(at),
+                    newest_sent: ms(at),
+                    ..measured(slot, slot - at)
+                };
+                queue.on_ack(&acked, false);
+            }
+        }
+        queue.round.excess(MIN_RTT)
+    };
+    // The newest packet of each slot has an RTT of 125 ms.
+    assert_eq!(excess(false), ms(35));
+    assert!(excess(true) < ms(25));
+}
+
 #[test]
 fn acks_in_slots_are_no_queue() {
     let mut queue = StandingQueue::default();
