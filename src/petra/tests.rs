@@ -934,6 +934,11 @@ mod in_congestion_avoidance {
         petra.end_round(&measured(2_000, 90));
         assert_eq!(petra.cubic, CubicGrowth::default());
 
+        let mut alone = queued(with(|_| ()));
+        alone.cubic.on_reduction(100.0, 70.0);
+        alone.end_round(&measured(2_000, 110));
+        assert_eq!(alone.cubic, CubicGrowth::default());
+
         policed.policing.begin_test(ms(1_900), 0.1, 20_000.0);
         for _ in 0..12 {
             policed.policing.on_ack(100 * DATAGRAM);
