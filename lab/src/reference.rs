@@ -1,4 +1,4 @@
-//! `petra-lab reference`: every key of a plan, in Markdown, as the program has them.
+//! `petra-lab reference`: every key of a plan and every metric, in Markdown.
 
 use std::io::{self, Write};
 
@@ -15,18 +15,18 @@ use crate::link::{
 };
 use crate::netem;
 use crate::plan::PLAN;
-use crate::results::{Column, Frames, Printed};
+use crate::results::{Column, Frames, Printed, METRICS};
 use crate::scenario::{CrossTraffic, FlowKeys, Media, Scenario, Web};
 
 /// Print the page of reference, docs/reference.md: every key of a plan with its values
-/// and its default.
+/// and its default, and every metric with its meaning.
 #[derive(Args, Clone, Debug)]
 pub struct Reference {}
 
 const HEAD: &str = "# Reference
 
-Every key of a [plan](laboratory.md), as `petra-lab reference` prints them; a test holds this page
-to it. A key without a default has to be there.
+Every key of a [plan](laboratory.md) and every [metric](#metrics), as `petra-lab reference` prints
+them; a test holds this page to it. A key without a default has to be there.
 
 | values | written | range |
 |---|---|---|
@@ -45,6 +45,14 @@ The way of the data has any of these keys, and the way back (`[link.up]`, `--up 
 Rate, delay and queue are the same on the way back if it says nothing; all else is absent there.
 `petra-lab sim` and `netem` have `--rate 10mbit`, `--delay 45ms` and `--loss 0.5%` if nothing is
 said. What [netem](netem.md) does not make is refused before it runs.
+";
+
+const METRICS_HEAD: &str = "
+## Metrics
+
+The names of `metrics`, of expectations and of the columns of results. Reports have the titles and
+the meanings. [simulator.md](simulator.md#what-is-measured) has details.
+
 ";
 
 impl Reference {
@@ -143,6 +151,12 @@ pub fn page() -> Result<String> {
     page += &section::<Printed>("`printed`", printed)?;
     let column = json!({"reference": "", "name": "", "controller": ""});
     page += &section::<Column>("A column of `printed`", column)?;
+    page += METRICS_HEAD;
+    page += &head(&["metric", "title", "unit", "meaning"]);
+    for metric in METRICS {
+        let meaning = metric.meaning();
+        page += &row(&[&code(metric.name), metric.title, metric.unit, &meaning]);
+    }
     Ok(page)
 }
 

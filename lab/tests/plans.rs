@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{kill, Signal};
 use nix::unistd::Pid;
-use petra_lab::results::{ResultSet, Table, METRICS};
+use petra_lab::results::{ResultSet, Table};
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_petra-lab");
@@ -201,16 +201,6 @@ fn the_plan_of_the_documentation_is_right() {
     let (plan, _) = plan.split_once("```").unwrap();
     let said = Place::new(plan).ok("check plan.toml");
     assert!(said.contains("40 points x 10 seeds = 400 runs"), "{said}");
-}
-
-#[test]
-fn the_documentation_has_every_metric() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let text = fs::read_to_string(root.join("docs/simulator.md")).unwrap();
-    for metric in METRICS {
-        let name = format!("`{}`", metric.name);
-        assert!(text.contains(&name), "{name}");
-    }
 }
 
 #[test]

@@ -297,6 +297,39 @@ fn a_report_is_one_file_with_everything_in_its_order() {
 }
 
 #[test]
+fn a_report_explains_the_metrics_that_it_shows() {
+    let shows = |name: &str, metrics: &[&str]| {
+        let mut made = made(name, received);
+        made.manifest.metrics = metrics.iter().map(|it| it.to_string()).collect();
+        made
+    };
+    let place = Place::new(&[
+        ("results", shows("one", &["share_of_limit", "received_mb"])),
+        ("results", shows("two", &["received_mb", "queue_mean_ms"])),
+    ]);
+    place.ok("report results");
+    let page = place.read("results/report.html");
+    let (_, legend) = page.split_once("How to read this page").unwrap();
+    let (legend, _) = legend.split_once("</details>").unwrap();
+    let words = [
+        "oracle",
+        "is the laboratory's, the others are PETRA and what it is compared with. ",
+        "Body received, MB",
+        ": Bytes of bodies that the client received.",
+        "Share of the goodput limit",
+        ": Goodput over what the narrowest link can carry in that time, after losses and headers, \
+         for a sender that knows the rate of every moment.",
+        "Queueing delay, mean, ms",
+        "The limit of the share knows that future.",
+    ];
+    let found = words.map(|word| legend.matches(word.trim()).count());
+    assert_eq!(found, [2, 1, 1, 1, 1, 1, 1, 1], "{legend}");
+    for missing in ["Queueing delay, median", "Jain"] {
+        assert!(!legend.contains(missing), "{missing}");
+    }
+}
+
+#[test]
 fn seeds_that_change_nothing_are_said_to() {
     let same = made("same", |_, _, controller, _| controller as f64);
     let place = Place::new(&[("same", same), ("other", made("other", received))]);

@@ -31,7 +31,7 @@ pub(crate) const PLAN: [About; 17] = [
     ("description", "text", "empty", "What is measured and what was assumed."),
     ("backend", "`sim`, `netem`", "`sim`", "Virtual time, the same figures every time; or real time, one flow over one link."),
     ("seeds", "`10`, `[7, 9]`, `{ from = 1, to = 10 }`", "`1`", "How many seeds, or which; at most 1000000."),
-    ("metrics", "list of [metrics](simulator.md#what-is-measured)", "goodput, share, loss, mean queue, mean RTT", "What to show, the most important first; results have all."),
+    ("metrics", "list of [metrics](#metrics)", "goodput, share, loss, mean queue, mean RTT", "What to show, the most important first; results have all."),
     ("subject", "whole number", "none", "The flow under test, from 0. Tables, expectations and distributions have it alone, and a sweep over its controller (`flow.0.cc`) makes columns; the rows of the results have all flows."),
     ("series", "`true`, `false`", "`false`", "Whether each run's flows are kept over time."),
     ("frames", "table", "the whole run", "The parts of the run that pictures of windows show."),

@@ -9,7 +9,7 @@ use super::swatch::controller;
 use super::{tables, words};
 use crate::plot::palette::{dark_css, Palette};
 use crate::plot::{svg, Figure, KINDS};
-use crate::results::{Manifest, PlanFile, Verdict};
+use crate::results::{Manifest, Metric, PlanFile, Verdict, METRICS};
 
 /// Parts of the page besides the sections.
 pub(super) struct Frame {
@@ -34,7 +34,7 @@ pub(super) fn page(sections: &[Section], frame: &Frame) -> String {
         header {
             h1 { (title) }
             @if sections.len() > 1 { (contents(sections, &frame.palette)) }
-            (legend(&frame.command))
+            (legend(sections, &frame.command))
         }
         @for overview in Overview::all(sections) { (frame.overview(&overview)) }
         @for section in sections { (frame.section(section)) }
@@ -247,22 +247,44 @@ impl Frame {
     }
 }
 
-/// The meaning of numbers, bold, dashes and names, folded away.
-fn legend(command: &str) -> Markup {
+/// The meaning of numbers, bold, dashes, names and metrics, folded away.
+fn legend(sections: &[Section], command: &str) -> Markup {
     html! {
         details {
             summary { "How to read this page" }
             p {
                 "A column is a congestion controller: " code { "reno" } ", " code { "cubic" } " and "
-                code { "bbr2" } " are quiche's, the others PETRA and what it is compared with. "
+                code { "bbr2" } " are quiche's, " code { "oracle" } " is the laboratory's, the others \
+                 are PETRA and what it is compared with. "
                 "Options follow a colon. Numbers are means over the seeds, with 95 % intervals \
                  (Student's t). Bold marks the best of a row and those that no test separates from it; \
                  of one seed nothing is bold. A dash is a value that was not measured, such as the \
                  completion of a download that did not end. A click on the head of a table sorts it."
             }
+            ul {
+                @for metric in shown(sections) {
+                    li { strong { (words::title(metric.name)) } ": " (metric.meaning()) }
+                }
+            }
+            p {
+                code { "oracle" }
+                " is the limit for a sender that does not know the future of the link: it is told the \
+                 state of its path half a round trip late, and keeps an allowed queue."
+                @if shown(sections).any(|metric| metric.name == "share_of_limit") {
+                    " The limit of the share knows that future."
+                }
+            }
             p { "The command of this page: " code { (command) } }
         }
     }
+}
+
+/// The metrics of all sections, each once, in their usual order.
+fn shown(sections: &[Section]) -> impl Iterator<Item = &'static Metric> + '_ {
+    METRICS.iter().filter(|metric| {
+        let mut shown = sections.iter().flat_map(|section| &section.metrics);
+        shown.any(|it| it.metric == metric.name)
+    })
 }
 
 /// Settings that distinguish the rows of the tables, folded away.
