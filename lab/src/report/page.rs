@@ -269,7 +269,8 @@ fn legend(sections: &[Section], command: &str) -> Markup {
             p {
                 code { "oracle" }
                 " is the limit for a sender that does not know the future of the link: it is told the \
-                 state of its path half a round trip late, and keeps an allowed queue."
+                 state of its path half a round trip late, and keeps an allowed queue. It takes no part in \
+                 verdicts, and is never bold."
                 @if shown(sections).any(|metric| metric.name == "share_of_limit") {
                     " The limit of the share knows that future."
                 }

@@ -9,6 +9,7 @@ use super::swatch::controller;
 use super::words;
 use crate::plot::palette::Palette;
 use crate::results::{metric as known, order, Order, Sense, Summary, Table};
+use crate::sim::is_oracle;
 
 /// Controllers that a sentence names.
 const NAMED: usize = 3;
@@ -42,8 +43,9 @@ impl<'a> Ranking<'a> {
     /// `None` if no row has two controllers, or neither direction is better.
     fn new(metric: &'a str, table: &'a Table) -> Option<Self> {
         let sense = known(metric)?.sense;
-        let compared = |cells: &&[Option<Summary>]| cells.iter().flatten().count() > 1;
-        let rows = table.lines.iter().map(|line| line.cells.as_slice());
+        let compared = |cells: &Vec<Option<Summary>>| cells.iter().flatten().count() > 1;
+        let rows = table.lines.iter();
+        let rows = rows.map(|line| contestants(&table.controllers, &line.cells));
         let rows: Vec<_> = rows.filter(compared).collect();
         if rows.is_empty() || sense == Sense::Neither {
             return None;
@@ -69,6 +71,12 @@ impl<'a> Ranking<'a> {
             wins,
             medians: (0..table.controllers.len()).map(median).collect(),
         })
+    }
+
+    /// The controllers that take part, with their places in the table.
+    fn contestants(&self) -> impl Iterator<Item = (usize, &String)> {
+        let controllers = self.controllers.iter().enumerate();
+        controllers.filter(|(_, name)| !is_oracle(name))
     }
 
     /// The controllers by their place in the table: most wins first, and then the best value.
@@ -123,15 +131,16 @@ impl<'a> Ranking<'a> {
             let shown = controller(name, palette.of(name));
             html! { @if self.wins[place] == most { strong { (shown) } } @else { (shown) } }
         };
+        let all = self.contestants().count();
         html! {
             (title) (words::better(self.metric)) ": "
             @match &winners[..] {
                 [] => "no row separates the controllers.",
                 _ if self.rows > 1 && leaders > NAMED => {
-                    (leaders) " of " (words::count(self.controllers.len(), "controller"))
+                    (leaders) " of " (words::count(all, "controller"))
                     " share the lead, each best in " (most) " of "
                     (words::count(self.rows, "row"))
-                    @if leaders <= self.controllers.len() / 2 {
+                    @if leaders <= all / 2 {
                         @for (number, place) in winners.iter().take(leaders).enumerate() {
                             (if number == 0 { ": " } else { ", " }) (name(*place))
                         }
@@ -215,7 +224,7 @@ pub(super) fn verdict(section: &Section, palette: &Palette) -> Markup {
                         }
                     }
                     tbody {
-                        @for (place, name) in first.controllers.iter().enumerate() {
+                        @for (place, name) in first.contestants() {
                             tr {
                                 th { (controller(name, palette.of(name))) }
                                 @for ranking in &rankings {
@@ -228,6 +237,17 @@ pub(super) fn verdict(section: &Section, palette: &Palette) -> Markup {
             }
         }
     }
+}
+
+/// The cells of a row without those of oracles, which are limits and take no part.
+pub(super) fn contestants(
+    controllers: &[String],
+    cells: &[Option<Summary>],
+) -> Vec<Option<Summary>> {
+    let cells = controllers.iter().zip(cells);
+    cells
+        .map(|(name, cell)| cell.filter(|_| !is_oracle(name)))
+        .collect()
 }
 
 /// The best cells of a row, and those that are not told from them: by Welch's test, or in the
@@ -357,6 +377,25 @@ mod tests {
             "c0 is best in 2 of 2 rows (median 9.000 Mbit/s), \
              c1 in 2 (9.000), c2 in 2 (9.000)."
         ));
+    }
+
+    #[test]
+    fn an_oracle_takes_no_part() {
+        let rows: &[&[&[f64]]] = &[&[&[9.0, 9.1], &[8.0, 8.1], &[9.8, 9.9]]];
+        let mut table = table(&[rows[0], rows[0]]);
+        table.controllers[2] = "oracle:queue=10ms".to_owned();
+        assert_eq!(
+            text(&table, "goodput_mbps"),
+            "Goodput (more is better): petra is best in 2 of 2 rows (median 9.050 Mbit/s)."
+        );
+        let ranking = Ranking::new("goodput_mbps", &table).unwrap();
+        let names: Vec<_> = ranking.contestants().map(|(_, name)| name).collect();
+        assert_eq!(names, ["petra", "reno"]);
+        let cells = contestants(&table.controllers, &table.lines[0].cells);
+        assert_eq!(emphasised("goodput_mbps", &cells), [true, false, false]);
+        // With an oracle alone nothing is compared.
+        table.controllers[1] = "oracle".to_owned();
+        assert!(Ranking::new("goodput_mbps", &table).is_none());
     }
 
     #[test]
