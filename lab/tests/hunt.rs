@@ -195,7 +195,9 @@ fn where_nothing_fails_nothing_is_written() {
         &["hunt", "plan.toml", "--tries", "10", "-o", "out"],
     );
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("the expectations hold"));
+    let says = text(&output.stdout);
+    assert!(says.starts_with("10 scenarios tried"), "{says}");
+    assert!(says.contains("the expectations hold"), "{says}");
     assert!(!folder.path().join("out/plan-found.toml").exists());
 }
 
@@ -231,6 +233,7 @@ fn options_are_tuned_the_same_with_any_number_of_threads() {
         "{}",
         text(&one.stdout)
     );
+    assert!(text(&one.stdout).starts_with("15 sets of options"));
     assert_eq!(text(&one.stdout), text(&tune("3", vary).stdout));
 
     // Islands, each on a machine of its own, and all on one.

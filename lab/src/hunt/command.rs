@@ -120,11 +120,12 @@ impl Hunt {
             let score = trials.score(&space.spot(genes), Some(&progress))?;
             Some(score.value)
         };
+        let name = |genes: &[f64]| trials.words(&space.spot(genes));
         let stop = &trials.bench.stop;
         let mut tried = Vec::new();
         for island in islands {
             let seed = Islands::seed(island, self.seed);
-            tried.extend(search(&space.genes(), tries, seed, stop, &score)?);
+            tried.extend(search(&space.genes(), tries, seed, stop, &name, &score)?);
         }
         rank(&mut tried);
         drop(progress);

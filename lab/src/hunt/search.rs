@@ -1,9 +1,10 @@
 //! Random sampling, and then evolution of the best: for the largest score of some
 //! numbers from 0 to 1.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{anyhow, Result};
 use genetic_algorithm::strategy::evolve::prelude::*;
@@ -13,7 +14,7 @@ use crate::entropy::generator;
 use crate::plan::Gene;
 use crate::sim::uniform;
 
-/// Parents of a generation.
+/// Parents of a generation, at most.
 const POPULATION: usize = 24;
 
 /// The share of a generation that its offspring replaces.
@@ -31,14 +32,24 @@ const REACH: f64 = 0.2;
 /// Scores as the whole numbers that the evolution has.
 const PRECISION: f64 = 1e-9;
 
+/// Random draws in a row that are all known, after which a space has no more to try.
+const KNOWN: usize = 1000;
+
 /// Numbers and their score.
 pub(super) type Tried = (Vec<f64>, f64);
+
+/// Returns the scenario that numbers stand for, the same text for the same scenario.
+pub(super) type Namer<'a> = &'a (dyn Fn(&[f64]) -> String + Sync);
 
 /// Returns the score of a set of numbers; `None` for an invalid scenario.
 pub(super) type Scorer<'a> = &'a (dyn Fn(&[f64]) -> Option<f64> + Sync);
 
-/// Tries about `tries` times, and returns all that has a score, the largest first. The
-/// same seed tries the same, with any number of threads.
+/// Tries `tries` different scenarios, or what a smaller space has, and returns all that
+/// has a score, the largest first. An invalid scenario counts as a try. The same seed tries the
+/// same, with any number of threads.
+///
+/// Offspring that is known already costs nothing. What it leaves of the tries goes to
+/// generations that fit, and the last of it to random scenarios.
 ///
 /// # Errors
 ///
@@ -48,38 +59,54 @@ pub(super) fn search(
     tries: usize,
     seed: u64,
     stop: &Arc<AtomicBool>,
+    name: Namer,
     score: Scorer,
 ) -> Result<Vec<Tried>> {
     let mut random = generator(seed, STREAM);
-    let first = ((tries as f64 * RANDOM).ceil() as usize).max(1);
+    let ground = Ground {
+        name,
+        score,
+        seen: Arc::default(),
+    };
     let mut draw = || genes.iter().map(|_| uniform(&mut random)).collect();
-    let drawn: Vec<Vec<f64>> = (0..first).map(|_| draw()).collect();
-    let drawn = drawn.into_par_iter();
-    let scored = drawn.filter_map(|genes| score(&genes).map(|value| (genes, value)));
-    let mut tried: Vec<Tried> = scored.collect();
-    rank(&mut tried);
-    let generations = (tries.saturating_sub(first) as f32 / (REPLACED * POPULATION as f32)).floor();
-    if generations > 0.0 && !tried.is_empty() && !stop.load(Ordering::Relaxed) {
-        let parents = tried
-            .iter()
-            .take(POPULATION)
-            .map(|(genes, _)| genes.clone());
-        let ground = Ground {
-            score,
-            tried: Arc::new(Mutex::new(tried.clone())),
+    let mut sample = |count| ground.sample(count, &mut draw);
+    let left = || tries.saturating_sub(ground.seen().names.len());
+    sample(((tries as f64 * RANDOM).ceil() as usize).max(1));
+    for round in 0.. {
+        let rest = left();
+        let fits = |population: &usize| offspring(*population) <= rest;
+        let Some(population) = (2..=POPULATION).rev().find(fits) else {
+            break;
         };
+        let parents = ground.best(population);
+        if parents.is_empty() || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let generations = rest / offspring(population);
+        let seed = seed.wrapping_add(round);
         evolve(
             genes,
-            parents.collect(),
-            generations as usize,
+            parents,
+            (population, generations),
             seed,
             stop,
             &ground,
         )?;
-        tried = std::mem::take(&mut *ground.tried.lock().unwrap_or_else(PoisonError::into_inner));
-        rank(&mut tried);
+        if left() == rest {
+            break;
+        }
     }
+    if !stop.load(Ordering::Relaxed) {
+        sample(left());
+    }
+    let mut tried = std::mem::take(&mut ground.seen().scored);
+    rank(&mut tried);
     Ok(tried)
+}
+
+/// The offspring of a generation of so many, at most.
+fn offspring(population: usize) -> usize {
+    (population as f32 * REPLACED).ceil() as usize
 }
 
 /// The largest score first. Of the same score, the numbers decide, and not who was first.
@@ -94,10 +121,11 @@ fn compare(a: &[f64], b: &[f64]) -> std::cmp::Ordering {
     differs.unwrap_or(std::cmp::Ordering::Equal)
 }
 
+/// Evolves a population of so many, for so many generations.
 fn evolve(
     genes: &[Gene],
     parents: Vec<Vec<f64>>,
-    generations: usize,
+    (population, generations): (usize, usize),
     seed: u64,
     stop: &Arc<AtomicBool>,
     ground: &Ground,
@@ -118,7 +146,7 @@ fn evolve(
         .with_crossover(CrossoverUniform::new(REPLACED, 0.8))
         .with_mutate(MutateMultiGeneRange::new(1..=2, 0.8))
         .with_fitness(ground.clone())
-        .with_target_population_size(POPULATION)
+        .with_target_population_size(population)
         .with_max_generations(generations)
         .with_par_fitness(true)
         .with_rng_seed_from_u64(seed)
@@ -128,11 +156,57 @@ fn evolve(
     Ok(())
 }
 
-/// The score as the evolution asks for it, and all that it asked.
+/// The score as the evolution asks for it, and all that was asked.
 #[derive(Clone)]
 struct Ground<'a> {
+    name: Namer<'a>,
     score: Scorer<'a>,
-    tried: Arc<Mutex<Vec<Tried>>>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// What was tried, by name, and what of it has a score.
+#[derive(Default)]
+struct Seen {
+    names: BTreeSet<String>,
+    scored: Vec<Tried>,
+}
+
+impl Ground<'_> {
+    /// Tries so many that are not known, or what a small space has of them.
+    fn sample(&self, count: usize, mut draw: impl FnMut() -> Vec<f64>) {
+        let (mut drawn, mut known) = (Vec::new(), 0);
+        while drawn.len() < count && known < KNOWN {
+            let genes = draw();
+            if self.seen().names.insert((self.name)(&genes)) {
+                drawn.push(genes);
+                known = 0;
+            } else {
+                known += 1;
+            }
+        }
+        drawn.into_par_iter().for_each(|genes| {
+            self.score(&genes);
+        });
+    }
+
+    fn score(&self, genes: &[f64]) -> Option<f64> {
+        self.seen().names.insert((self.name)(genes));
+        let value = (self.score)(genes)?;
+        self.seen().scored.push((genes.to_vec(), value));
+        Some(value)
+    }
+
+    /// Up to so many of those with the largest scores.
+    fn best(&self, count: usize) -> Vec<Vec<f64>> {
+        let mut tried = self.seen().scored.clone();
+        rank(&mut tried);
+        let best = tried.into_iter().take(count);
+        best.map(|(genes, _)| genes).collect()
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Fitness for Ground<'_> {
@@ -143,11 +217,7 @@ impl Fitness for Ground<'_> {
         chromosome: &FitnessChromosome<Self>,
         _genotype: &Self::Genotype,
     ) -> Option<FitnessValue> {
-        let value = (self.score)(&chromosome.genes)?;
-        let tried = (chromosome.genes.clone(), value);
-        let mut all = self.tried.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(tried);
-        fitness_score(value, PRECISION)
+        fitness_score(self.score(&chromosome.genes)?, PRECISION)
     }
 }
 
@@ -171,12 +241,22 @@ mod tests {
         (y < 0.9).then_some(if choice < 0.2 { height } else { -1.0 })
     }
 
+    /// Numbers that differ at all are different scenarios.
+    fn exact(genes: &[f64]) -> String {
+        format!("{genes:?}")
+    }
+
+    /// One of thirty items of a list.
+    fn item(genes: &[f64]) -> String {
+        format!("{}", (genes[0] * 29.99) as usize)
+    }
+
     const GENES: [Gene; 3] = [Gene::Choice, Gene::Number, Gene::Number];
 
     fn tried(threads: usize, seed: u64, tries: usize) -> Vec<Tried> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let stop = Arc::new(AtomicBool::new(false));
-        let search = || search(&GENES, tries, seed, &stop, &hill).unwrap();
+        let search = || search(&GENES, tries, seed, &stop, &exact, &hill).unwrap();
         pool.build().unwrap().install(search)
     }
 
@@ -203,7 +283,23 @@ mod tests {
     #[test]
     fn what_is_stopped_tries_no_more() {
         let stop = Arc::new(AtomicBool::new(true));
-        let tried = search(&GENES, 100, 1, &stop, &hill).unwrap();
+        let tried = search(&GENES, 100, 1, &stop, &exact, &hill).unwrap();
         assert!(tried.len() <= 40, "{}", tried.len());
+    }
+
+    #[test]
+    fn as_many_are_tried_as_asked_for() {
+        for (name, most) in [(&exact as Namer, usize::MAX), (&item, 30)] {
+            for tries in [1, 2, 4, 10, 12, 30, 60, 150, 300, 3000] {
+                let names: Mutex<BTreeSet<String>> = Mutex::default();
+                let score = |genes: &[f64]| {
+                    names.lock().unwrap().insert(name(genes));
+                    hill(genes)
+                };
+                let stop = Arc::new(AtomicBool::new(false));
+                search(&GENES, tries, 1, &stop, name, &score).unwrap();
+                assert_eq!(names.into_inner().unwrap().len(), tries.min(most));
+            }
+        }
     }
 }

@@ -105,9 +105,10 @@ impl Tune {
             };
             Some(ratios.iter().map(|ratio| ratio.ln()).sum())
         };
+        let name = |genes: &[f64]| self.vary.controller(genes);
         for island in islands {
             let seed = Islands::seed(island, self.seed);
-            bench.with_threads(|| search(&genes, tries, seed, &bench.stop, &score))?;
+            bench.with_threads(|| search(&genes, tries, seed, &bench.stop, &name, &score))?;
         }
         drop(progress);
         if let Some(trouble) = trouble.into_inner().ok().flatten() {
