@@ -454,6 +454,41 @@ fn what_is_interrupted_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_finished_plan_has_its_results_while_others_run() {
+    let place = Place::new(PLAN);
+    let long = PLAN
+        .replace("seeds = 2", "seeds = { from = 101, to = 140 }")
+        .replace("Two controllers", "Forty seeds");
+    place.add("long.toml", &long);
+    // Runs both until the results of the first one are there.
+    let run = || {
+        let mut command = place.command("run plan.toml long.toml -o out");
+        let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+        while !place.path("out/plan.json").exists() {
+            assert_eq!(child.try_wait().unwrap(), None, "it ended before");
+            thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    };
+    run();
+    let done = place.lines("out/journal.jsonl");
+    assert!((12..252).contains(&done), "{done}");
+    assert!(!place.path("out/long.json").exists());
+    place.ok("report out");
+    let page = String::from_utf8(place.read("out/report.html")).unwrap();
+    assert!(page.contains("Two controllers on three links") && !page.contains("Forty seeds"));
+    let set = ResultSet::read(&place.path("out")).unwrap();
+    assert_eq!(set.plans[0].rows.len(), 12);
+
+    // The journal has its runs: the results are there before the others go on.
+    fs::remove_file(place.path("out/plan.json")).unwrap();
+    run();
+    assert!(place.lines("out/journal.jsonl") < 252);
+    assert!(!place.path("out/long.json").exists());
+}
+
+#[test]
 fn plans_share_the_runs_that_they_have_in_common() {
     let place = Place::new(PLAN);
     // Another title, other names and another order, and one more controller.

@@ -130,7 +130,7 @@ impl Run {
             fs::rename(&whole, &partial)?;
         }
         let mut journal = Journal::open(&partial)?;
-        executor.work(&run_set.items, &mut journal)?;
+        executor.work(&run_set.items, &mut journal, &|_, _| Ok(()))?;
         write_journal(&whole, &run_set, &journal)?;
         fs::remove_file(&partial)?;
         writeln!(

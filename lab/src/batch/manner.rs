@@ -1,5 +1,6 @@
 //! How runs are made and shown, whatever command they are of.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::io::{self, Write};
@@ -11,10 +12,11 @@ use clap::Args;
 
 use super::artifacts::Artifacts;
 use super::journal::Journal;
-use super::publish::{publish, replaces_none};
+use super::publish::{publish, publish_plan, replaces_none};
 use super::run_set::{Overrides, RunSet};
 use super::show;
 use super::work::Executor;
+use crate::backend::Outcome;
 use crate::netem::Means;
 use crate::note::note;
 use crate::results::{labels, Results, Row};
@@ -63,8 +65,11 @@ impl Manner {
         kept: bool,
     ) -> Result<()> {
         let mut journal = Journal::open(&out.join("journal.jsonl"))?;
+        let whole = |plan: usize, finished: &BTreeMap<String, Outcome>| {
+            publish_plan(run_set, plan, overrides, finished, out).map(drop)
+        };
         self.executor(out, kept)
-            .work(&run_set.items, &mut journal)?;
+            .work(&run_set.items, &mut journal, &whole)?;
         let results = publish(run_set, overrides, journal.finished(), out)?;
         if self.json {
             show::json(run_set, journal.finished())?;

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The set has each run once, by its key, however many plans want it. A
-//! finished run is a line of a journal at once. Results are made of the
-//! journal when all runs are there, and only then.
+//! finished run is a line of a journal at once. The results of a plan are made
+//! of the journal when all its runs are there, and only then.
 
 mod artifacts;
 mod command;

@@ -24,12 +24,27 @@ pub(super) fn publish(
     finished: &BTreeMap<String, Outcome>,
     folder: &Path,
 ) -> Result<Vec<Results>> {
-    let plans = run_set.plans.iter().map(|planned| {
-        let results = results(run_set, planned, overrides, finished)?;
-        write(&results, folder)?;
-        Ok(results)
-    });
-    plans.collect()
+    let plans = 0..run_set.plans.len();
+    plans
+        .map(|plan| publish_plan(run_set, plan, overrides, finished, folder))
+        .collect()
+}
+
+/// Writes the results of the plan of this number into `folder` and returns them.
+///
+/// # Errors
+///
+/// As of [`publish`].
+pub(super) fn publish_plan(
+    run_set: &RunSet,
+    plan: usize,
+    overrides: Overrides,
+    finished: &BTreeMap<String, Outcome>,
+    folder: &Path,
+) -> Result<Results> {
+    let results = results(run_set, &run_set.plans[plan], overrides, finished)?;
+    write(&results, folder)?;
+    Ok(results)
 }
 
 /// Checks that a command, whose results have the name of all of its kind, replaces none of

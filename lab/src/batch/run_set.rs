@@ -15,7 +15,7 @@ use crate::scenario::Scenario;
 pub(crate) struct RunSet {
     pub(crate) plans: Vec<Planned>,
     /// By their keys. A key is a hash, so that the order of the keys mixes
-    /// long runs and short ones, as time left and shards of one size want it.
+    /// long runs and short ones, as shards of one size want it.
     pub(crate) items: BTreeMap<String, Item>,
     pub(super) versions: Versions,
 }
@@ -35,6 +35,8 @@ pub(crate) struct Item {
     pub(crate) scenario: Scenario,
     /// Artifacts that plans request of the run.
     pub(super) wanted: Wanted,
+    /// The plans that have it, by their numbers, the first one first.
+    pub(super) plans: Vec<usize>,
 }
 
 /// Artifacts that plans request of a run.
@@ -128,6 +130,7 @@ impl RunSet {
     }
 
     fn add(&mut self, plan: Plan, file: &Path, typed: Option<String>) -> Result<()> {
+        let number = self.plans.len();
         for point in &plan.points {
             plan.backend.accepts(&point.scenario)?;
             for seed in &plan.seeds {
@@ -136,7 +139,11 @@ impl RunSet {
                     backend: plan.backend,
                     scenario: run.scenario,
                     wanted: Wanted::default(),
+                    plans: Vec::new(),
                 });
+                if item.plans.last() != Some(&number) {
+                    item.plans.push(number);
+                }
                 item.wanted.series |= plan.series;
                 item.wanted.qlog |= plan.qlog;
             }

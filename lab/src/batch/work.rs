@@ -18,7 +18,7 @@ use signal_hook::iterator::Signals;
 use super::artifacts::Artifacts;
 use super::journal::Journal;
 use super::run_set::Item;
-use crate::backend::Backend;
+use crate::backend::{Backend, Outcome};
 use crate::netem::Means;
 use crate::note::note;
 use crate::scenario::Scenario;
@@ -36,17 +36,24 @@ pub(super) struct Executor {
 }
 
 impl Executor {
-    /// Makes all runs that the journal does not have.
+    /// Makes all runs that the journal does not have, plan by plan. `whole` gets the number of
+    /// each plan whose runs are all there, before the others are.
     ///
     /// # Errors
     ///
     /// Why a run could not be made, or that the work was interrupted; the
     /// journal has what was finished.
-    pub(super) fn work(&self, items: &BTreeMap<String, Item>, journal: &mut Journal) -> Result<()> {
+    pub(super) fn work(
+        &self,
+        items: &BTreeMap<String, Item>,
+        journal: &mut Journal,
+        whole: &Whole,
+    ) -> Result<()> {
         let missing = |(key, item): &(&String, &Item)| {
             !journal.finished().contains_key(*key) || !self.artifacts.has(key, item.wanted)
         };
-        let todo: Vec<(&String, &Item)> = items.iter().filter(missing).collect();
+        let mut todo: Vec<(&String, &Item)> = items.iter().filter(missing).collect();
+        todo.sort_by_key(|(_, item)| item.plans.first());
         let done = items.len() - todo.len();
         if done > 0 {
             note!("{done} of {} runs are there already", items.len());
@@ -56,12 +63,12 @@ impl Executor {
         }
         let stop = interrupted()?;
         let progress = Progress::new(todo.len(), "runs");
-        let journal = Mutex::new(journal);
+        let ledger = Mutex::new(Ledger::new(items, &todo, journal, whole)?);
         for backend in [Backend::Sim, Backend::Netem] {
             let own = todo.iter().filter(|(_, item)| item.backend == backend);
             let own: Vec<(&String, &Item)> = own.copied().collect();
             if !own.is_empty() {
-                self.work_with(backend, &own, &journal, &stop, &progress)?;
+                self.work_with(backend, &own, &ledger, &stop, &progress)?;
             }
         }
         let left = progress.left();
@@ -78,7 +85,7 @@ impl Executor {
         &self,
         backend: Backend,
         todo: &[(&String, &Item)],
-        journal: &Mutex<&mut Journal>,
+        ledger: &Mutex<Ledger>,
         stop: &AtomicBool,
         progress: &Progress,
     ) -> Result<()> {
@@ -98,8 +105,8 @@ impl Executor {
                     if let Some(doubt) = record.and_then(|record| record.doubt.as_ref()) {
                         progress.say(&format!("Beware: {doubt}."));
                     }
-                    let mut journal = journal.lock().expect("no worker panics");
-                    journal.add((*key).clone(), outcome)?;
+                    let mut ledger = ledger.lock().expect("no worker panics");
+                    ledger.add(key, item, outcome)?;
                     progress.done();
                     Ok(())
                 }
@@ -110,7 +117,56 @@ impl Executor {
                 }
             }
         };
-        pool.install(|| todo.par_iter().with_max_len(1).try_for_each(one))
+        pool.install(|| todo.iter().par_bridge().try_for_each(one))
+    }
+}
+
+/// Receives the number of a plan whose runs are all there, and the finished runs.
+pub(super) type Whole<'a> =
+    dyn Fn(usize, &BTreeMap<String, Outcome>) -> Result<()> + Send + Sync + 'a;
+
+/// The journal, and the runs that each plan still lacks.
+struct Ledger<'a> {
+    journal: &'a mut Journal,
+    /// By the numbers of the plans.
+    lacking: BTreeMap<usize, usize>,
+    whole: &'a Whole<'a>,
+}
+
+impl<'a> Ledger<'a> {
+    /// Before the runs `todo` of all `items`.
+    fn new(
+        items: &BTreeMap<String, Item>,
+        todo: &[(&String, &Item)],
+        journal: &'a mut Journal,
+        whole: &'a Whole<'a>,
+    ) -> Result<Self> {
+        let plans = items.values().flat_map(|item| &item.plans);
+        let mut lacking: BTreeMap<usize, usize> = plans.map(|plan| (*plan, 0)).collect();
+        for plan in todo.iter().flat_map(|(_, item)| &item.plans) {
+            *lacking.entry(*plan).or_default() += 1;
+        }
+        for (plan, _) in lacking.iter().filter(|(_, lacking)| **lacking == 0) {
+            whole(*plan, journal.finished())?;
+        }
+        Ok(Ledger {
+            journal,
+            lacking,
+            whole,
+        })
+    }
+
+    /// Adds a finished run.
+    fn add(&mut self, key: &str, item: &Item, outcome: Outcome) -> Result<()> {
+        self.journal.add(key.to_owned(), outcome)?;
+        for plan in &item.plans {
+            let lacking = self.lacking.entry(*plan).or_default();
+            *lacking -= 1;
+            if *lacking == 0 {
+                (self.whole)(*plan, self.journal.finished())?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -237,8 +293,8 @@ fn say_line(bar: &ProgressBar, things: &str) {
     note!("{done} of {length} {things} in {since}, {left} left");
 }
 
-/// Estimates the remaining time from that of the finished runs. Runs are in the order of their
-/// keys, so that the rest resembles them.
+/// Estimates the remaining time from that of the finished runs. Runs of a plan are in the order of
+/// their keys, so that its rest resembles them; another plan may not.
 fn left(elapsed: Duration, done: u64, length: u64) -> String {
     if done == 0 {
         return "unknown time".to_owned();
