@@ -160,11 +160,12 @@ fn a_space_is_for_hunts_and_its_faults_are_told_with_their_line() {
     let (fixed, _) = PLAN.split_once("[space]").unwrap();
     let error = refused("hunt", fixed);
     assert!(error.contains("without a space"), "{error}");
-    let error = refused("check", PLAN);
+    let error = refused("run", PLAN);
     assert!(
         error.contains("plan.toml:14:2") && error.contains("hunt"),
         "{error}"
     );
+    assert!(!folder.path().join("results").exists());
     for (from, to, says) in [
         ("from = \"1mbit\"", "from = \"1ms\"", "the same unit twice"),
         (
@@ -177,12 +178,80 @@ fn a_space_is_for_hunts_and_its_faults_are_told_with_their_line() {
             "\"link.speed\" = {",
             "unknown field `speed`",
         ),
+        (
+            "\"link.outages.0.lasts\"",
+            "\"link.outages.0.last\"",
+            "unknown field `last`",
+        ),
+        ("\"2bdp\"", "\"2bpd\"", "plan.toml:16:25: link.0.queue"),
+        ("to = \"20%\"", "to = \"20%%\"", "the same unit twice"),
+        ("to = \"20%\"", "to = \"200%\"", "loss"),
+        (
+            "metric = \"share_of_limit\"",
+            "metric = \"share\"",
+            "expect.0.metric",
+        ),
+        ("controller = \"reno\"", "controller = \"rena\"", "rena"),
+        ("[[expect]]", "[frames]", "frames"),
+        ("seeds = 3", "seeds = 0", "seeds"),
+        (
+            "seeds = 3",
+            "seeds = 3\nbackend = \"netem\"",
+            "plan.toml: backend: a search takes thousands of runs",
+        ),
+        (
+            "[space.loss]",
+            "[space.trace]\n\"link.rate\" = [\"none\"]\n\"link.trace\" = [\"none.down\"]\n[space.loss]",
+            "trace: cannot read it",
+        ),
     ] {
         let plan = PLAN.replace(from, to);
         assert_ne!(plan, PLAN);
-        let error = refused("hunt", &plan);
+        let error = refused("check", &plan);
         assert!(error.contains(says), "{error}");
+        // The same before the first try.
+        assert_eq!(refused("hunt", &plan), error);
     }
+    let (aimless, _) = PLAN.split_once("[[expect]]").unwrap();
+    assert!(refused("check", aimless).contains("without an objective"));
+    assert!(refused("hunt", aimless).contains("without an objective"));
+    assert!(!folder.path().join("results").exists());
+}
+
+#[test]
+fn check_has_plans_with_a_space_beside_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |plan: &str, more: &[&str]| {
+        fs::write(folder.path().join("plan.toml"), plan).unwrap();
+        let output = petra_lab(folder.path(), &[&["check", "plan.toml"], more].concat());
+        let said = text(&output.stdout) + &text(&output.stderr);
+        (output.status.code(), said)
+    };
+    let line = "plan.toml: a space of 6 fields for `petra-lab hunt`; each scenario 1 points x 3 \
+                seeds = 3 runs by sim\n";
+    assert_eq!(check(PLAN, &[]), (Some(0), line.to_owned()));
+    let (fixed, _) = PLAN.split_once("[space]").unwrap();
+    fs::write(folder.path().join("fixed.toml"), fixed).unwrap();
+    let (code, said) = check(PLAN, &["fixed.toml"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(
+        said.starts_with(line) && said.ends_with("\n3 runs\n"),
+        "{said}"
+    );
+    let (code, said) = check(PLAN, &["--backend", "netem"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("expected sim"), "{said}");
+
+    // Values that do not fit each other are no fault, as long as others do.
+    fs::write(folder.path().join("cell.down"), "1\n2\n").unwrap();
+    let trace = "[space.trace]\n\"link.trace\" = [\"cell.down\"]\n[space.loss]";
+    let (code, said) = check(&PLAN.replace("[space.loss]", trace), &[]);
+    assert_eq!(code, Some(0), "{said}");
+    // A table that another feature begins.
+    let outage = "\"link.outages.0.lasts\"";
+    let lasts = format!("[space.lasts]\n{outage}");
+    let (code, said) = check(&PLAN.replace(outage, &lasts), &[]);
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]

@@ -315,6 +315,7 @@ fn the_plans_of_this_repository_are_right() {
     };
     let mut plans: Vec<PathBuf> = files(folder.join("suites")).collect();
     assert!(plans.len() >= 6);
+    plans.extend(files(folder.join("hunts")));
     plans.extend(files(folder));
     plans.sort();
     let output = Command::new(PROGRAM)

@@ -1,21 +1,23 @@
 //! `petra-lab check`, `run` and `merge`.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{ensure, Context, Result};
 use clap::Args;
 
 use super::journal::{line, Entry, Journal};
 use super::manner::finish;
 use super::publish::publish;
-use super::run_set::{Overrides, RunSet};
+use super::run_set::{overridden, Overrides, RunSet};
 use super::shard::Shard;
 use super::work::Executor;
 use super::{merge, Manner};
 use crate::backend::Backend;
+use crate::plan::{Plan, Space};
 use crate::results::write_whole;
 use crate::units::parse_at_least_one;
 
@@ -47,6 +49,9 @@ impl Plans {
 }
 
 /// Say what is wrong with plans, or how many runs they are.
+///
+/// Of a plan with a space: whether `petra-lab hunt` can search it, and how many runs each
+/// scenario takes.
 #[derive(Args, Clone, Debug)]
 pub struct Check {
     #[command(flatten)]
@@ -60,18 +65,32 @@ impl Check {
     ///
     /// What is wrong with a plan.
     pub fn execute(&self) -> Result<()> {
-        let run_set = self.plans.run_set()?;
-        for planned in &run_set.plans {
-            let plan = &planned.plan;
-            writeln!(
-                io::stdout(),
-                "{}: {} points x {} seeds = {} runs by {}",
-                planned.file.display(),
-                plan.points.len(),
-                plan.seeds.len(),
-                plan.len(),
-                plan.backend
-            )?;
+        let overrides = self.plans.overrides();
+        let (mut lines, mut plans, mut faults) = (Vec::new(), Vec::new(), Vec::new());
+        for file in &self.plans.plans {
+            match space_line(file, overrides) {
+                Ok(Some(line)) => lines.push(line),
+                Ok(None) => plans.push(file.clone()),
+                Err(fault) => faults.push(format!("{fault:#}")),
+            }
+        }
+        let run_set = RunSet::read(&plans, overrides);
+        faults.extend(run_set.as_ref().err().map(|fault| format!("{fault:#}")));
+        let mut told = BTreeSet::new();
+        faults.retain(|fault| told.insert(fault.clone()));
+        ensure!(faults.is_empty(), "{}", faults.join("\n"));
+        let run_set = run_set?;
+        lines.extend(
+            run_set
+                .plans
+                .iter()
+                .map(|it| format!("{}: {}", it.file.display(), runs(&it.plan))),
+        );
+        for line in lines {
+            writeln!(io::stdout(), "{line}")?;
+        }
+        if plans.is_empty() {
+            return Ok(());
         }
         let wanted: usize = run_set.plans.iter().map(|planned| planned.plan.len()).sum();
         let runs = run_set.items.len();
@@ -84,6 +103,33 @@ impl Check {
         }
         Ok(())
     }
+}
+
+/// The line of a plan with a space; `None` of any other.
+fn space_line(file: &Path, overrides: Overrides) -> Result<Option<String>> {
+    let Some(space) = Space::find(file)? else {
+        return Ok(None);
+    };
+    let plan = overridden(space.check()?, file, overrides)?;
+    plan.check_searchable()
+        .with_context(|| file.display().to_string())?;
+    Ok(Some(format!(
+        "{}: a space of {} fields for `petra-lab hunt`; each scenario {}",
+        file.display(),
+        space.len(),
+        runs(&plan)
+    )))
+}
+
+/// The number of a plan's runs.
+fn runs(plan: &Plan) -> String {
+    format!(
+        "{} points x {} seeds = {} runs by {}",
+        plan.points.len(),
+        plan.seeds.len(),
+        plan.len(),
+        plan.backend
+    )
 }
 
 /// Run plans and keep the results.

@@ -167,7 +167,11 @@ impl RunSet {
 }
 
 fn read(file: &Path, overrides: Overrides) -> Result<Plan> {
-    let mut plan = Plan::read(file)?;
+    overridden(Plan::read(file)?, file, overrides)
+}
+
+/// The plan that is from `file`, with what the command line has in place of its own.
+pub(super) fn overridden(mut plan: Plan, file: &Path, overrides: Overrides) -> Result<Plan> {
     if let Some(seeds) = overrides.seeds {
         plan = plan.with_seeds(seeds)?;
     }

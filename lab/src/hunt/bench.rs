@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anyhow::{bail, ensure, Result};
+use anyhow::{bail, Result};
 use rayon::prelude::*;
 
 use super::islands::Islands;
@@ -64,11 +64,7 @@ impl Bench {
     ///
     /// A run that cannot be made, or that the bench was stopped.
     pub(super) fn results(&self, plan: Plan) -> Result<Results> {
-        ensure!(
-            plan.backend == Backend::Sim,
-            "backend: a search takes thousands of runs (got {}); expected sim",
-            plan.backend
-        );
+        plan.check_searchable()?;
         let file = PathBuf::from(format!("{}.toml", plan.name));
         let run_set = RunSet::of(plan, &file)?;
         let missing: Vec<_> = {

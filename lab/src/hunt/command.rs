@@ -64,8 +64,7 @@ impl Hunt {
     /// a scenario that fails an expectation.
     pub fn execute(&self) -> Result<()> {
         let space = Space::read(&self.plan)?;
-        let own = space.plan(&space.spot(&vec![0.5; space.genes().len()]));
-        let seeds = own.map_or_else(|_| vec![1, 2, 3], |plan| plan.seeds);
+        let seeds = space.check()?.seeds;
         let jobs = self.jobs.map(NonZeroUsize::get);
         let bench = Bench::new(&self.out, &self.islands, jobs, interrupted()?)?;
         let trials = Trials::new(&space, &bench, seeds.clone());

@@ -156,18 +156,26 @@ impl Plan {
         let folder = path.parent().unwrap_or(Path::new(""));
         let in_a_file = sources.are_files();
         plan.files = sources.files_from(folder);
-        let mut traces = BTreeSet::new();
-        let links = plan.points.iter().flat_map(|point| &point.scenario.path);
-        for direction in links.flat_map(|link| [&link.down, &link.up]) {
-            if let Some(trace) = direction.trace.as_ref().filter(|it| traces.insert(*it)) {
-                let checked = sim::check_trace(trace);
-                match in_a_file {
-                    true => checked.with_context(|| path.display().to_string())?,
-                    false => checked?,
-                }
-            }
+        let checked = check_traces(plan.points.iter().map(|point| &point.scenario));
+        match in_a_file {
+            true => checked.with_context(|| path.display().to_string())?,
+            false => checked?,
         }
         Ok(plan)
+    }
+
+    /// Checks that a search can have the plan's results.
+    ///
+    /// # Errors
+    ///
+    /// A backend in real time.
+    pub(crate) fn check_searchable(&self) -> Result<()> {
+        ensure!(
+            self.backend == Backend::Sim,
+            "backend: a search takes thousands of runs (got {}); expected sim",
+            self.backend
+        );
+        Ok(())
     }
 
     /// The plan with `count` seeds: the first of its own, and when there are
@@ -239,4 +247,12 @@ impl Plan {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// Checks each trace of some scenarios once.
+fn check_traces<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Result<()> {
+    let links = scenarios.into_iter().flat_map(|scenario| &scenario.path);
+    let directions = links.flat_map(|link| [&link.down, &link.up]);
+    let traces: BTreeSet<&PathBuf> = directions.filter_map(|it| it.trace.as_ref()).collect();
+    traces.into_iter().try_for_each(|it| sim::check_trace(it))
 }

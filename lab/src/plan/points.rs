@@ -12,7 +12,7 @@ use super::number::product;
 use super::scenario::{lower, Lowered};
 use super::tree::{Node, Value};
 use super::Point;
-use crate::scenario::Part;
+use crate::scenario::{Part, Scenario};
 
 /// Returns the position of a link, a flow or cross traffic in the plan.
 fn part_place(tree: &Node, name: &str, index: usize) -> Option<Position> {
@@ -55,6 +55,21 @@ impl Draft<'_> {
             }
         }
         Ok(points)
+    }
+
+    /// The scenario of the first point, whose parts need not fit each other.
+    pub(super) fn first(&self) -> Result<Scenario, Diagnostic> {
+        let mut tree = self.scenario.clone();
+        for (path, key, value) in self.cases.iter().take(1).flat_map(|case| &case.settings) {
+            path.set(&mut tree, *key, value)?;
+        }
+        for axis in &self.axes {
+            let values = axis.stops.iter().take(1).flat_map(|stop| &stop.values);
+            for ((path, key), value) in axis.fields.iter().zip(values) {
+                path.set(&mut tree, *key, value)?;
+            }
+        }
+        Ok(lower(&tree, &self.controllers, &self.folders)?.scenario)
     }
 
     /// A case's value counts only where no axis puts another in its place: one

@@ -5,9 +5,11 @@
 //!    [space]     fields   one   └─ text       of such a plan
 //! ```
 
+mod check;
+
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::axis::spacing;
 use super::diagnostic::{Diagnostic, Position, Sources};
@@ -78,28 +80,39 @@ impl Space {
     ///
     /// # Errors
     ///
-    /// A fault of the space; those of the rest come with the first plan.
+    /// As [`Self::find`], or that there is no space.
     pub(crate) fn read(path: &Path) -> Result<Self> {
+        Self::find(path)?.with_context(|| {
+            format!(
+                "{}: a plan without a space; expected [space] with the paths of fields and their \
+                 ranges",
+                path.display()
+            )
+        })
+    }
+
+    /// Reads the plan at `path`; `None` if it has no space.
+    ///
+    /// # Errors
+    ///
+    /// A fault of the space; [`Self::check`] finds those of the rest.
+    pub(crate) fn find(path: &Path) -> Result<Option<Self>> {
         let Document { sources, mut root } = Document::read(path)?;
-        let features = match root.take("space") {
-            Some(entry) => features(&entry.node).map_err(|fault| fault.within("space")),
-            None => {
-                let message = "a plan without a space; expected [space] with the paths of fields \
-                               and their ranges";
-                let place = Position {
-                    file: 0,
-                    start: 0,
-                    end: 0,
-                };
-                Err(Diagnostic::at(place, message))
-            }
+        let Some(entry) = root.take("space") else {
+            return Ok(None);
         };
-        Ok(Space {
+        let features = features(&entry.node).map_err(|fault| fault.within("space"));
+        Ok(Some(Space {
             file: path.to_owned(),
             features: features.map_err(|fault| sources.explain(&fault))?,
             sources,
             root,
-        })
+        }))
+    }
+
+    /// The number of fields that it leaves open.
+    pub(crate) fn len(&self) -> usize {
+        self.features.iter().map(|it| it.fields.len()).sum()
     }
 
     /// The choices that a spot takes.
