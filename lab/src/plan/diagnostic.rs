@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::link::present_key;
 use crate::results::PlanFile;
 
 /// A place in one of a plan's files.
@@ -75,6 +76,18 @@ impl serde::de::Error for Diagnostic {
             path: Vec::new(),
             message: message.to_string(),
         }
+    }
+
+    /// As serde says it, with present keys only.
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        let present = expected.iter().filter(|key| present_key(key) == **key);
+        let keys: Vec<String> = present.map(|key| format!("`{key}`")).collect();
+        let expected = match &keys[..] {
+            [] => "none".to_owned(),
+            [key] => key.clone(),
+            keys => format!("one of {}", keys.join(", ")),
+        };
+        Self::custom(format!("unknown field `{field}`, expected {expected}"))
     }
 }
 

@@ -79,6 +79,24 @@ fn former_keys_of_a_link_are_its_present_ones() {
 }
 
 #[test]
+fn an_unknown_key_of_a_link_is_answered_with_present_keys() {
+    for text in [
+        "link = { speed = \"1mbit\" }",
+        "link = { up = { speed = \"1mbit\" } }",
+        "[sweep]\n\"link.speed\" = [\"1mbit\"]",
+    ] {
+        let error = plan(&format!("extends = \"base.toml\"\n{text}")).unwrap_err();
+        let (_, keys) = error.split_once("unknown field `speed`").expect(&error);
+        for key in ["slot", "ack_filter", "mean_burst_length"] {
+            assert!(keys.contains(&format!("`{key}`")), "{error}");
+        }
+        for former in ["grid", "decimate", "loss_run"] {
+            assert!(!keys.contains(former), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_fault_in_the_base_is_told_with_the_base() {
     let error = plan("extends = \"base.toml\"\n[controllers]\nx = \"y\"").unwrap_err();
     assert!(error.contains("plan.toml:3:5: controllers.x"), "{error}");
