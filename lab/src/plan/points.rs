@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::Error;
 
-use super::axis::{self, Axis};
+use super::axis::{self, Axis, Stop};
 use super::case::Case;
 use super::diagnostic::{Diagnostic, Position};
 use super::draft::Draft;
@@ -59,17 +59,31 @@ impl Draft<'_> {
 
     /// The scenario of the first point, whose parts need not fit each other.
     pub(super) fn first(&self) -> Result<Scenario, Diagnostic> {
+        let stops: Vec<&Stop> = self.axes.iter().filter_map(|it| it.stops.first()).collect();
+        let (tree, _) = self.tree(self.cases.first(), &stops)?;
+        Ok(lower(&tree, &self.controllers, &self.folders)?.scenario)
+    }
+
+    /// The fields with a case's settings and with those of a stop of each axis, and these
+    /// settings: what tells a point from others, to be blamed for what cannot be.
+    fn tree(
+        &self,
+        case: Option<&Case>,
+        stops: &[&Stop],
+    ) -> Result<(Node, Vec<(String, Position)>), Diagnostic> {
         let mut tree = self.scenario.clone();
-        for (path, key, value) in self.cases.iter().take(1).flat_map(|case| &case.settings) {
+        let mut culprits = Vec::new();
+        for (path, key, value) in case.iter().flat_map(|case| &case.settings) {
+            culprits.push((path.text(), value.place));
             path.set(&mut tree, *key, value)?;
         }
-        for axis in &self.axes {
-            let values = axis.stops.iter().take(1).flat_map(|stop| &stop.values);
-            for ((path, key), value) in axis.fields.iter().zip(values) {
+        for (axis, stop) in self.axes.iter().zip(stops) {
+            for ((path, key), value) in axis.fields.iter().zip(&stop.values) {
                 path.set(&mut tree, *key, value)?;
+                culprits.push((path.text(), value.place));
             }
         }
-        Ok(lower(&tree, &self.controllers, &self.folders)?.scenario)
+        Ok((tree, culprits))
     }
 
     /// A case's value counts only where no axis puts another in its place: one
@@ -101,28 +115,19 @@ impl Draft<'_> {
     }
 
     fn point(&self, case: Option<&Case>, place: usize, places: usize) -> Result<Point, Diagnostic> {
-        let mut tree = self.scenario.clone();
-        // What tells this point from others, to be blamed for what cannot be.
-        let mut culprits = Vec::new();
-        if let Some(case) = case {
-            for (path, key, value) in &case.settings {
-                culprits.push((path.text(), value.place));
-                path.set(&mut tree, *key, value)?;
-            }
-        }
-        let (mut labels, mut factor) = (Vec::new(), 1.0);
         let (mut rest, mut left) = (place, places);
+        let mut stops = Vec::with_capacity(self.axes.len());
         for axis in &self.axes {
             left /= axis.stops.len();
-            let stop = &axis.stops[rest / left];
+            stops.push(&axis.stops[rest / left]);
             rest %= left;
-            for ((path, key), value) in axis.fields.iter().zip(&stop.values) {
-                path.set(&mut tree, *key, value)?;
-                culprits.push((path.text(), value.place));
-            }
-            labels.push((axis.name.clone(), stop.label.clone()));
-            factor *= stop.references;
         }
+        let (tree, culprits) = self.tree(case, &stops)?;
+        let names = self.axes.iter().map(|axis| axis.name.clone());
+        let labels = names
+            .zip(stops.iter().map(|stop| stop.label.clone()))
+            .collect();
+        let factor: f64 = stops.iter().map(|stop| stop.references).product();
         let Lowered {
             scenario,
             origins,
