@@ -6,13 +6,14 @@ use std::fmt;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 use clap::Args;
 
 use super::artifacts::Artifacts;
 use super::journal::Journal;
-use super::publish::{publish, publish_plan, replaces_none};
+use super::publish::{publish_plan, replaces_none};
 use super::run_set::{Overrides, RunSet};
 use super::show;
 use super::work::Executor;
@@ -65,12 +66,17 @@ impl Manner {
         kept: bool,
     ) -> Result<()> {
         let mut journal = Journal::open(&out.join("journal.jsonl"))?;
+        let published = Mutex::new(BTreeMap::new());
         let whole = |plan: usize, finished: &BTreeMap<String, Outcome>| {
-            publish_plan(run_set, plan, overrides, finished, out).map(drop)
+            let results = publish_plan(run_set, plan, overrides, finished, out)?;
+            let mut published = published.lock().expect("no worker panics");
+            published.insert(plan, results);
+            Ok(())
         };
         self.executor(out, kept)
             .work(&run_set.items, &mut journal, &whole)?;
-        let results = publish(run_set, overrides, journal.finished(), out)?;
+        let published = published.into_inner().expect("no worker panics");
+        let results: Vec<Results> = published.into_values().collect();
         if self.json {
             show::json(run_set, journal.finished())?;
             return judged(&results);

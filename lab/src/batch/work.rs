@@ -37,7 +37,7 @@ pub(super) struct Executor {
 
 impl Executor {
     /// Makes all runs that the journal does not have, plan by plan. `whole` gets the number of
-    /// each plan whose runs are all there, before the others are.
+    /// each plan once, when its runs are all there.
     ///
     /// # Errors
     ///
@@ -58,12 +58,12 @@ impl Executor {
         if done > 0 {
             note!("{done} of {} runs are there already", items.len());
         }
+        let ledger = Mutex::new(Ledger::new(items, &todo, journal, whole)?);
         if todo.is_empty() {
             return Ok(());
         }
         let stop = interrupted()?;
         let progress = Progress::new(todo.len(), "runs");
-        let ledger = Mutex::new(Ledger::new(items, &todo, journal, whole)?);
         for backend in [Backend::Sim, Backend::Netem] {
             let own = todo.iter().filter(|(_, item)| item.backend == backend);
             let own: Vec<(&String, &Item)> = own.copied().collect();
