@@ -164,7 +164,7 @@ struct Ground<'a> {
     seen: Arc<Mutex<Seen>>,
 }
 
-/// What was tried, by name, and what of it has a score.
+/// The names of all scenarios that were tried, and those that have a score.
 #[derive(Default)]
 struct Seen {
     names: BTreeSet<String>,

@@ -45,7 +45,7 @@ impl<'a> Ranking<'a> {
         let sense = known(metric)?.sense;
         let compared = |cells: &Vec<Option<Summary>>| cells.iter().flatten().count() > 1;
         let rows = table.lines.iter();
-        let rows = rows.map(|line| contestants(&table.controllers, &line.cells));
+        let rows = rows.map(|line| without_oracles(&table.controllers, &line.cells));
         let rows: Vec<_> = rows.filter(compared).collect();
         if rows.is_empty() || sense == Sense::Neither {
             return None;
@@ -240,7 +240,7 @@ pub(super) fn verdict(section: &Section, palette: &Palette) -> Markup {
 }
 
 /// The cells of a row without those of oracles, which are limits and take no part.
-pub(super) fn contestants(
+pub(super) fn without_oracles(
     controllers: &[String],
     cells: &[Option<Summary>],
 ) -> Vec<Option<Summary>> {
@@ -391,7 +391,7 @@ mod tests {
         let ranking = Ranking::new("goodput_mbps", &table).unwrap();
         let names: Vec<_> = ranking.contestants().map(|(_, name)| name).collect();
         assert_eq!(names, ["petra", "reno"]);
-        let cells = contestants(&table.controllers, &table.lines[0].cells);
+        let cells = without_oracles(&table.controllers, &table.lines[0].cells);
         assert_eq!(emphasised("goodput_mbps", &cells), [true, false, false]);
         // With an oracle alone nothing is compared.
         table.controllers[1] = "oracle".to_owned();

@@ -2,7 +2,7 @@
 
 use maud::{html, Markup};
 
-use super::ranking::{contestants, emphasised};
+use super::ranking::{emphasised, without_oracles};
 use super::section::Shown;
 use super::swatch::controller;
 use super::words;
@@ -48,7 +48,7 @@ pub(super) fn metric(shown: &Shown, palette: &Palette, with_references: bool) ->
                                 }
                                 None => { th { "mean" } }
                             }
-                            @let best = emphasised(metric, &contestants(&table.controllers, &line.cells));
+                            @let best = emphasised(metric, &without_oracles(&table.controllers, &line.cells));
                             @for (cell, best) in line.cells.iter().zip(best) {
                                 td { (mean(metric, cell.as_ref(), best)) }
                             }
@@ -72,7 +72,7 @@ pub(super) fn controllers(metrics: &[Shown], palette: &Palette) -> Markup {
         Some((
             shown.metric.as_str(),
             cells,
-            emphasised(&shown.metric, &contestants(names, cells)),
+            emphasised(&shown.metric, &without_oracles(names, cells)),
         ))
     });
     let columns: Vec<_> = columns.collect();
