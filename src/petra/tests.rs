@@ -58,6 +58,18 @@ fn queued(mut petra: Petra) -> Petra {
     petra
 }
 
+/// In a window of 20 000 bytes, with a safe one of `safe`.
+fn behind_a_policer(safe: f64) -> Petra {
+    let mut petra = steady(petra());
+    petra.policing.begin_test(ms(1_900), 0.1, 20_000.0);
+    for _ in 0..12 {
+        petra.policing.on_ack(100 * DATAGRAM);
+        petra.policing.end_round(safe, DATAGRAM as f64, false);
+    }
+    assert_eq!(petra.policing.safe_window(), Some(safe));
+    petra
+}
+
 fn assert_near(left: f64, right: f64) {
     assert!((left / right - 1.0).abs() < 1e-3, "{left} is not {right}");
 }
@@ -396,18 +408,6 @@ mod on_loss {
         petra.loss_history = LossRate::of_long_time();
         let decision = petra.loss_response(&loss(2_700));
         assert!(matches!(decision, Decision::Reduce(_)), "{decision:?}");
-    }
-
-    /// In a window of 20 000 bytes, with a safe one of `safe`.
-    fn behind_a_policer(safe: f64) -> Petra {
-        let mut petra = steady(petra());
-        petra.policing.begin_test(ms(1_900), 0.1, 20_000.0);
-        for _ in 0..12 {
-            petra.policing.on_ack(100 * DATAGRAM);
-            petra.policing.end_round(safe, DATAGRAM as f64, false);
-        }
-        assert_eq!(petra.policing.safe_window(), Some(safe));
-        petra
     }
 
     #[test]
@@ -930,7 +930,6 @@ mod in_congestion_avoidance {
     fn cubics_growth_is_forgotten_once_losses_bound_the_window_no_longer() {
         let mut petra = steady(petra());
         petra.cubic.on_reduction(100.0, 70.0);
-        let mut policed = petra.clone();
         petra.end_round(&measured(2_000, 90));
         assert_eq!(petra.cubic, CubicGrowth::default());
 
@@ -939,11 +938,8 @@ mod in_congestion_avoidance {
         alone.end_round(&measured(2_000, 110));
         assert_eq!(alone.cubic, CubicGrowth::default());
 
-        policed.policing.begin_test(ms(1_900), 0.1, 20_000.0);
-        for _ in 0..12 {
-            policed.policing.on_ack(100 * DATAGRAM);
-            policed.policing.end_round(19_000.0, DATAGRAM as f64, false);
-        }
+        let mut policed = behind_a_policer(19_000.0);
+        policed.cubic.on_reduction(100.0, 70.0);
         assert!(policed.policing.is_detected());
         policed.end_round(&measured(2_000, 90));
         assert_ne!(policed.cubic, CubicGrowth::default());
