@@ -350,7 +350,8 @@ impl Petra {
         }
         if self.window.in_slow_start() {
             let rate = self.delivery.estimate().unwrap_or(0.0);
-            self.slow_start.end_round(rate, ack.app_limited);
+            let hidden = self.queue.noise_hides_growth(ack.rtt.min);
+            self.slow_start.end_round(rate, ack.app_limited || hidden);
         }
     }
 

@@ -50,12 +50,13 @@ impl SlowStart {
         self.fastest_acks = self.fastest_acks.max(rate);
     }
 
-    /// Ends a round trip of slow start with this estimate of the delivery rate.
-    pub(super) fn end_round(&mut self, rate: f64, app_limited: bool) {
+    /// Ends a round trip of slow start with this estimate of the delivery rate. `inconclusive`: a
+    /// rate that does not grow shows nothing of the path.
+    pub(super) fn end_round(&mut self, rate: f64, inconclusive: bool) {
         if rate >= MIN_RATE_GROWTH * self.best_rate {
             self.best_rate = rate;
             self.flat_rounds = 0;
-        } else if !app_limited {
+        } else if !inconclusive {
             self.flat_rounds += 1;
         }
     }
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn growing_and_app_limited_rounds_are_not_flat() {
+    fn growing_and_inconclusive_rounds_are_not_flat() {
         let mut slow_start = slow_start();
         slow_start.end_round(100.0, false);
         for _ in 0..10 {

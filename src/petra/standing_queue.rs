@@ -30,6 +30,11 @@ const HIDDEN_DELAY_DIVISOR: u32 = 32;
 /// Datagrams that may wait without forming a queue: one in transmission and one behind it.
 const MAX_UNQUEUED_DATAGRAMS: f64 = 2.0;
 
+/// Divisor of the minimum RTT that gives the least noise of slow start in which a full pipe does
+/// not show: a rate that grows by less than a quarter is flat, and an RTT that grows by a quarter
+/// makes it so.
+const GROWTH_NOISE_DIVISOR: u32 = 4;
+
 /// Largest distance of the base RTT from the minimum RTT, in multiples of the noise: once
 /// for the packet that made the minimum, once for a round trip that happens to be calm.
 const MAX_BASE_OFFSET_NOISE: u32 = 2;
@@ -207,6 +212,12 @@ impl StandingQueue {
     pub(super) fn is_building(&self, min_rtt: Duration) -> bool {
         let threshold = rtt_threshold(min_rtt) + self.slow_start_noise();
         self.noise.knows_slow_start() && self.round.excess(self.base_rtt(min_rtt)) >= threshold
+    }
+
+    /// Returns true if the RTT of slow start varies by so much that the delivery rate may not grow
+    /// although the path has room.
+    pub(super) fn noise_hides_growth(&self, min_rtt: Duration) -> bool {
+        self.slow_start_noise() >= min_rtt / GROWTH_NOISE_DIVISOR
     }
 
     /// The RTT of the last packets, less the time for which ACKs were held back.

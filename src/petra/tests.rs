@@ -750,6 +750,19 @@ mod in_slow_start {
     }
 
     #[test]
+    fn it_lasts_while_jitter_hides_the_growth_of_delivery() {
+        let mut petra = petra();
+        // A rise and a fall by 10 ms have a noise of 120 ms; delivery grows meanwhile.
+        for (from, every, rtt) in [(1_000, 24, 90), (1_216, 18, 100), (1_432, 12, 90)] {
+            for now in (from..from + 216).step_by(every) {
+                petra.on_ack(&measured(now, rtt));
+            }
+        }
+        flow(&mut petra, 1_648, 3_000, 90);
+        assert_eq!(petra.ssthresh(), None);
+    }
+
+    #[test]
     fn a_random_loss_does_not_end_it() {
         let mut petra = petra();
         flow(&mut petra, 1_000, 1_153, 90);

@@ -155,6 +155,15 @@ fn a_delay_that_rises_and_falls_is_jitter_while_the_window_grows() {
 }
 
 #[test]
+fn jitter_of_a_quarter_of_the_minimum_rtt_hides_the_growth_of_the_rate() {
+    // Twelve times 2 ms, and 1 ms; a quarter is 22.5 ms.
+    for (swing, hides) in [(2, true), (1, false)] {
+        let queue = slow_start([100, 100 + swing, 100, 100]);
+        assert_eq!(queue.noise_hides_growth(MIN_RTT), hides, "{swing}");
+    }
+}
+
+#[test]
 fn a_delay_that_only_falls_or_only_rises_is_not() {
     for minima in [[140, 120, 100, 95], [91, 93, 95, 99]] {
         let queue = slow_start(minima);
