@@ -351,7 +351,7 @@ impl Petra {
         if self.window.in_slow_start() {
             let rate = self.delivery.estimate().unwrap_or(0.0);
             let hidden = self.queue.noise_hides_growth(ack.rtt.min);
-            self.slow_start.end_round(rate, ack.app_limited || hidden);
+            self.slow_start.end_round(rate, ack.app_limited, hidden);
         }
     }
 
@@ -408,11 +408,14 @@ impl Petra {
                 .may_be_building(ack.rtt.min, self.queue.recent_rtt())
             {
                 0.0
-            } else if self.on().faster_start {
-                let in_flight = (ack.bytes_in_flight as f64).max(datagram);
-                self.slow_start.gain(in_flight, ack.rtt.min)
             } else {
-                1.0
+                self.slow_start.on_growth();
+                if self.on().faster_start {
+                    let in_flight = (ack.bytes_in_flight as f64).max(datagram);
+                    self.slow_start.gain(in_flight, ack.rtt.min)
+                } else {
+                    1.0
+                }
             }
         } else if self.grows_as_cubic() {
             let (window, acked) = (bytes / datagram, ack.bytes as f64 / datagram);

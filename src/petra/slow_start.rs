@@ -32,6 +32,8 @@ pub(super) struct SlowStart {
     fastest_acks: f64,
     best_rate: f64,
     flat_rounds: u32,
+    /// The window has grown in this round trip.
+    grew: bool,
 }
 
 impl SlowStart {
@@ -41,6 +43,7 @@ impl SlowStart {
             fastest_acks: 0.0,
             best_rate: 0.0,
             flat_rounds: 0,
+            grew: false,
         }
     }
 
@@ -50,13 +53,19 @@ impl SlowStart {
         self.fastest_acks = self.fastest_acks.max(rate);
     }
 
-    /// Ends a round trip of slow start with this estimate of the delivery rate. `inconclusive`: a
-    /// rate that does not grow shows nothing of the path.
-    pub(super) fn end_round(&mut self, rate: f64, inconclusive: bool) {
+    pub(super) fn on_growth(&mut self) {
+        self.grew = true;
+    }
+
+    /// Ends a round trip of slow start with this estimate of the delivery rate. `hidden`: the RTT
+    /// varies by so much that the rate may not grow although the path has room and the window
+    /// grows. If the window does not grow either, slow start must end by itself.
+    pub(super) fn end_round(&mut self, rate: f64, app_limited: bool, hidden: bool) {
+        let hidden = std::mem::take(&mut self.grew) && hidden;
         if rate >= MIN_RATE_GROWTH * self.best_rate {
             self.best_rate = rate;
             self.flat_rounds = 0;
-        } else if !inconclusive {
+        } else if !app_limited && !hidden {
             self.flat_rounds += 1;
         }
     }
@@ -113,32 +122,50 @@ mod tests {
         assert_eq!(SlowStart::new(0.9).gain(1_200.0, MIN_RTT), 1.0);
     }
 
+    /// Ends a round trip that shows the rate.
+    fn end_round(slow_start: &mut SlowStart, rate: f64) {
+        slow_start.end_round(rate, false, false);
+    }
+
     #[test]
     fn three_rounds_without_growth_are_a_full_path() {
         let mut slow_start = slow_start();
-        slow_start.end_round(100.0, false);
-        slow_start.end_round(125.0, false);
+        end_round(&mut slow_start, 100.0);
+        end_round(&mut slow_start, 125.0);
         // 1.25 x 125 = 156.25
         for rate in [156.0, 150.0] {
-            slow_start.end_round(rate, false);
+            end_round(&mut slow_start, rate);
             assert!(!slow_start.is_flat());
         }
-        slow_start.end_round(156.0, false);
+        end_round(&mut slow_start, 156.0);
         assert!(slow_start.is_flat());
     }
 
     #[test]
-    fn growing_and_inconclusive_rounds_are_not_flat() {
+    fn growing_app_limited_and_hidden_rounds_are_not_flat() {
         let mut slow_start = slow_start();
-        slow_start.end_round(100.0, false);
-        for _ in 0..10 {
-            slow_start.end_round(100.0, true);
+        end_round(&mut slow_start, 100.0);
+        for (app_limited, hidden) in [(true, false), (false, true), (true, true)] {
+            for _ in 0..10 {
+                slow_start.on_growth();
+                slow_start.end_round(100.0, app_limited, hidden);
+            }
+            assert!(!slow_start.is_flat());
         }
-        assert!(!slow_start.is_flat());
         for _ in 0..2 {
-            slow_start.end_round(100.0, false);
+            end_round(&mut slow_start, 100.0);
         }
-        slow_start.end_round(200.0, false);
+        end_round(&mut slow_start, 200.0);
         assert!(!slow_start.is_flat());
+    }
+
+    #[test]
+    fn hidden_rounds_without_growth_of_the_window_are_flat() {
+        let mut slow_start = slow_start();
+        end_round(&mut slow_start, 100.0);
+        for flat in [false, false, true] {
+            slow_start.end_round(100.0, false, true);
+            assert_eq!(slow_start.is_flat(), flat);
+        }
     }
 }

@@ -749,17 +749,31 @@ mod in_slow_start {
         assert_near(petra.ssthresh().unwrap() as f64, 13_200.0);
     }
 
-    #[test]
-    fn it_lasts_while_jitter_hides_the_growth_of_delivery() {
+    /// A rise and a fall by 10 ms, which have a noise of 120 ms, while delivery grows.
+    fn jittered() -> Petra {
         let mut petra = petra();
-        // A rise and a fall by 10 ms have a noise of 120 ms; delivery grows meanwhile.
         for (from, every, rtt) in [(1_000, 24, 90), (1_216, 18, 100), (1_432, 12, 90)] {
             for now in (from..from + 216).step_by(every) {
                 petra.on_ack(&measured(now, rtt));
             }
         }
+        petra
+    }
+
+    #[test]
+    fn it_lasts_while_jitter_hides_the_growth_of_delivery() {
+        let mut petra = jittered();
         flow(&mut petra, 1_648, 3_000, 90);
         assert_eq!(petra.ssthresh(), None);
+    }
+
+    #[test]
+    fn it_does_not_last_while_growth_pauses() {
+        let mut petra = jittered();
+        // More than half of the threshold and the noise, and less than the whole.
+        flow(&mut petra, 1_648, 4_000, 90 + 120 + 8);
+        assert!(!petra.queue.is_building(MIN_RTT));
+        assert!(petra.ssthresh().is_some());
     }
 
     #[test]

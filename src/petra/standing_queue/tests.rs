@@ -155,7 +155,7 @@ fn a_delay_that_rises_and_falls_is_jitter_while_the_window_grows() {
 }
 
 #[test]
-fn jitter_of_a_quarter_of_the_minimum_rtt_hides_the_growth_of_the_rate() {
+fn noise_of_a_quarter_of_the_minimum_rtt_hides_the_growth_of_the_rate() {
     // Twelve times 2 ms, and 1 ms; a quarter is 22.5 ms.
     for (swing, hides) in [(2, true), (1, false)] {
         let queue = slow_start([100, 100 + swing, 100, 100]);
