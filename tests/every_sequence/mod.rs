@@ -166,6 +166,7 @@ fn from_congestion_avoidance() {
 fn from_a_standing_queue() {
     let mut transport = started();
     run(&mut transport, 10, Duration::ZERO);
+    checked_step(&mut transport, &Event::CongestionExperienced.step());
     run(&mut transport, 10, RTT);
     transport.step(&Event::Send.step());
     let response = petra(&transport).metrics().queue_response;
