@@ -33,6 +33,7 @@ mod congestion_response;
 mod cubic_growth;
 mod delivery_rate;
 mod held_acks;
+mod lone_flight;
 mod loss_rate;
 mod min_rtt_filter;
 mod path_change;
@@ -435,7 +436,7 @@ impl Controller for Petra {
     fn on_sent(&mut self, sent: &Sent) {
         self.max_in_flight = self.max_in_flight.max(sent.bytes_in_flight);
         self.delivery.on_sent(sent);
-        self.queue.on_sent(sent);
+        self.queue.on_sent(sent, self.window.datagram() as u64);
     }
 
     /// Updates the estimators first, then ends the round trip, and only then decides. `queued` is

@@ -17,12 +17,18 @@ const MIN_SLOW_START_INTERVALS: u32 = 4;
 /// `petra-lab run lab/plans/varying/jitter.toml`, and no worse than 30.
 const SWING_TO_NOISE: u32 = 12;
 
+/// Noise of slow start, in multiples of the largest delay of a lone packet. Those are few, and
+/// find little of the jitter: the best of 1, 2, 4 and 8 (docs/attempts.md, "Lone packets").
+const LONE_TO_NOISE: u32 = 4;
+
 /// Jitter between the round trips of slow start: the minimum RTT of an interval rises, and
 /// falls again. A queue of one's own only rises while the window grows; where the path
 /// becomes shorter, or competing flows leave, the minimum RTT falls without a rise.
 ///
 /// Where packets keep their order, one late packet delays all behind it. A round trip then
 /// has a small RTT range, and the next one another minimum RTT.
+///
+/// And delays of [lone packets](super::lone_flight), which have no queue of one's own to wait in.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlowStartJitter {
     intervals: u32,
@@ -30,6 +36,8 @@ struct SlowStartJitter {
     extremes: Option<(Duration, Duration)>,
     /// The smaller of a rise and the fall after it, at most.
     swing: Duration,
+    /// The largest delay of a lone packet.
+    lone: Duration,
 }
 
 impl SlowStartJitter {
@@ -51,8 +59,10 @@ impl SlowStartJitter {
         self.extremes = None;
     }
 
-    fn noise(&self) -> Duration {
-        self.swing * SWING_TO_NOISE
+    fn noise(&self, own_delay: Duration) -> Duration {
+        let lone = self.lone.saturating_sub(own_delay);
+        let lone = lone.saturating_mul(LONE_TO_NOISE);
+        lone.max(self.swing * SWING_TO_NOISE)
     }
 }
 
@@ -77,6 +87,11 @@ impl RttNoise {
         self.range = Some(range - range / RANGE_EWMA_DIVISOR + last / RANGE_EWMA_DIVISOR);
     }
 
+    /// Takes the delay of a lone packet in slow start, beyond the base RTT of that time.
+    pub(super) fn on_lone_packet(&mut self, delay: Duration) {
+        self.slow_start.lone = self.slow_start.lone.max(delay);
+    }
+
     /// The path has become longer, with jitter of its own in slow start.
     pub(super) fn on_longer_path(&mut self) {
         self.slow_start = SlowStartJitter::default();
@@ -91,11 +106,11 @@ impl RttNoise {
         self.range.unwrap_or_default().saturating_sub(own_delay)
     }
 
-    /// The same, or the variation from one round trip of slow start to the next if that is more.
+    /// The same, or what slow start shows if that is more.
     pub(super) fn of_slow_start(&self, own_delay: Duration) -> Duration {
-        self.of_round(own_delay).max(self.slow_start.noise())
+        self.of_round(own_delay)
+            .max(self.slow_start.noise(own_delay))
     }
-
     /// Returns true if slow start has lasted for long enough to tell its noise from a queue.
     pub(super) fn knows_slow_start(&self) -> bool {
         self.slow_start.intervals >= MIN_SLOW_START_INTERVALS
@@ -114,6 +129,17 @@ mod tests {
         for min in [95, 90, 100, 90] {
             jitter.add(ms(min));
         }
-        assert_eq!(jitter.noise(), ms(12 * 10));
+        assert_eq!(jitter.noise(ms(0)), ms(12 * 10));
+    }
+
+    #[test]
+    fn the_largest_delay_of_a_lone_packet_is_noise_beyond_its_transmission() {
+        let mut noise = RttNoise::default();
+        noise.on_lone_packet(ms(13));
+        noise.on_lone_packet(ms(11));
+        assert_eq!(noise.of_slow_start(ms(3)), ms(4 * 10));
+        assert_eq!(noise.of_slow_start(ms(13)), ms(0));
+        noise.on_longer_path();
+        assert_eq!(noise.of_slow_start(ms(3)), ms(0));
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Sent};
 use super::held_acks::HeldAcks;
+use super::lone_flight::LoneFlight;
 use super::min_rtt_filter::{MinRttFilter, Minima};
 use super::rounds::WindowedFilter;
 use super::rtt_interval::IntervalMinimum;
@@ -76,6 +77,7 @@ pub(super) struct StandingQueue {
     /// The minimum RTT of the last round trips.
     floor: WindowedFilter<Duration>,
     noise: RttNoise,
+    lone_flight: LoneFlight,
     unqueued: Unqueued,
     /// The same at the highest rate so far: the delay that a connection's own datagrams add.
     /// At the present rate, a small window would make noise look small.
@@ -92,6 +94,7 @@ impl Default for StandingQueue {
             round: IntervalMinimum::default(),
             floor: WindowedFilter::new(Duration::min),
             noise: RttNoise::default(),
+            lone_flight: LoneFlight::default(),
             unqueued: Unqueued::default(),
             own_delay: Unqueued::default(),
         }
@@ -99,19 +102,28 @@ impl Default for StandingQueue {
 }
 
 impl StandingQueue {
-    pub(super) fn on_sent(&mut self, sent: &Sent) {
+    /// Takes a packet that was sent, and the bytes of a whole datagram.
+    pub(super) fn on_sent(&mut self, sent: &Sent, datagram: u64) {
         self.held_acks.on_sent(sent);
+        self.lone_flight.on_sent(sent, datagram);
     }
 
     /// Takes an ACK. `grows`: slow start lets the window grow.
     pub(super) fn on_ack(&mut self, ack: &Ack, grows: bool) {
         let max_rate = self.own_delay.rate.max(self.unqueued.rate);
         self.own_delay.set(max_rate, self.unqueued.datagram);
+        let is_lone = self.lone_flight.on_ack(ack);
         let Some(rtt) = self.min_rtt.on_ack(ack) else {
             return;
         };
         let min_rtt = || self.min_rtt.min_rtt(ack.rtt.min);
         let sample = self.held_acks.on_ack(ack, rtt, min_rtt);
+        if is_lone && grows {
+            // Beyond the RTT of earlier packets: where the base RTT falls later, the path has
+            // become shorter, or the queue of others empty.
+            let base = self.base_rtt(ack.rtt.min);
+            self.noise.on_lone_packet(sample.saturating_sub(base));
+        }
         if let Some(round) = self.round.on_sample(ack.now, sample, ack.rtt.smoothed) {
             self.floor.end_round();
             self.floor.add(round.min);
@@ -210,14 +222,16 @@ impl StandingQueue {
 
     /// Returns true if a queue builds in slow start, confirmed by a whole round trip.
     pub(super) fn is_building(&self, min_rtt: Duration) -> bool {
-        let threshold = rtt_threshold(min_rtt) + self.slow_start_noise();
-        self.noise.knows_slow_start() && self.round.excess(self.base_rtt(min_rtt)) >= threshold
+        let base = self.base_rtt(min_rtt);
+        let threshold = rtt_threshold(min_rtt).saturating_add(self.slow_start_noise());
+        self.noise.knows_slow_start() && self.round.excess(base) >= threshold
     }
 
     /// Returns true if the RTT of slow start varies by so much that the delivery rate may not grow
     /// although the path has room.
     pub(super) fn noise_hides_growth(&self, min_rtt: Duration) -> bool {
-        self.slow_start_noise() >= self.min_rtt.min_rtt(min_rtt) / GROWTH_NOISE_DIVISOR
+        let noise = self.slow_start_noise();
+        noise >= self.min_rtt.min_rtt(min_rtt) / GROWTH_NOISE_DIVISOR
     }
 
     /// The RTT of the last packets, less the time for which ACKs were held back.
@@ -229,8 +243,9 @@ impl StandingQueue {
     /// the threshold of [`Self::is_building`]. They prove nothing, but growth that waits for
     /// proof overfills the path.
     pub(super) fn may_be_building(&self, min_rtt: Duration, recent: Duration) -> bool {
-        let threshold = rtt_threshold(min_rtt) / 2 + self.slow_start_noise();
-        recent.saturating_sub(self.base_rtt(min_rtt)) >= threshold
+        let base = self.base_rtt(min_rtt);
+        let threshold = (rtt_threshold(min_rtt) / 2).saturating_add(self.slow_start_noise());
+        recent.saturating_sub(base) >= threshold
     }
 }
 

@@ -9,6 +9,16 @@ fn measured(now: u64, latest: u64) -> Ack {
     }
 }
 
+/// A packet of 1200 bytes.
+fn sent(at: u64, bytes_in_flight: u64) -> Sent {
+    Sent {
+        now: ms(at),
+        time_sent: ms(at),
+        bytes: 1_200,
+        bytes_in_flight,
+    }
+}
+
 /// With a threshold of 90 / 48 = 1.875 ms.
 fn persists(queue: &StandingQueue) -> bool {
     queue.persists(MIN_RTT)
@@ -53,12 +63,7 @@ fn the_time_that_acks_were_held_is_no_queue_if_the_sender_paused() {
         for slot in (1_000..2_000).step_by(50) {
             let packets = (slot..slot + if pauses { 30 } else { 50 }).step_by(5);
             for at in packets {
-                queue.on_sent(&Sent {
-                    now: ms(at),
-                    time_sent: ms(at),
-                    bytes: 1_200,
-                    bytes_in_flight: 1_200,
-                });
+                queue.on_sent(&sent(at, 1_200), 1_200);
             }
             for at in (slot - 150..slot - 120).step_by(5).filter(|_| slot > 1_100) {
                 let acked = Ack {
@@ -378,13 +383,8 @@ fn a_round_trip_is_as_long_as_it_was_measured() {
     let mut queue = StandingQueue::default();
     queue.on_ack(&measured(900, 90), true);
     for slot in (1_000..2_000).step_by(50) {
-        for sent in (slot..slot + 30).step_by(5) {
-            queue.on_sent(&Sent {
-                now: ms(sent),
-                time_sent: ms(sent),
-                bytes: 1_200,
-                bytes_in_flight: 1_200,
-            });
+        for at in (slot..slot + 30).step_by(5) {
+            queue.on_sent(&sent(at, 1_200), 1_200);
         }
         // The ACKs of the slot before the last two.
         for sent in (slot - 150..slot - 120).step_by(5) {
@@ -401,4 +401,57 @@ fn a_round_trip_is_as_long_as_it_was_measured() {
     }
     assert_eq!(queue.take_round(), Some(ms(145)));
     assert!(queue.floor.get().is_some_and(|floor| floor < ms(145)));
+}
+
+/// A flight of three packets leaves at 10 ms while no other is in flight. Its first ACK shows an
+/// RTT of `latest`; the minimum RTT was 90 ms before.
+fn after_a_lone_packet(latest: u64, grows: bool) -> StandingQueue {
+    let mut queue = StandingQueue::default();
+    for now in [1, 2, 3, 4] {
+        queue.on_ack(&measured(now, 90), grows);
+    }
+    for bytes_in_flight in [1_200, 2_400, 3_600] {
+        queue.on_sent(&sent(10, bytes_in_flight), 1_200);
+    }
+    let first = Ack {
+        newest_sent: ms(10),
+        ..measured(10 + latest, latest)
+    };
+    queue.on_ack(&first, grows);
+    queue
+}
+
+/// A delay of 10 ms, four times, is added to the threshold of 11.25 ms, and to half of it.
+#[test]
+fn the_delay_of_a_lone_packet_is_noise_in_slow_start() {
+    let queue = after_a_lone_packet(100, true);
+    assert!(queue.noise_hides_growth(MIN_RTT));
+    assert!(!queue.may_be_building(MIN_RTT, ms(135)));
+    assert!(queue.may_be_building(MIN_RTT, ms(136)));
+    let builds = |mut queue: StandingQueue, latest| {
+        flow(&mut queue, 200, 1_200, latest);
+        queue.is_building(MIN_RTT)
+    };
+    assert!(!builds(queue, 125));
+    assert!(builds(queue, 170));
+    assert!(builds(after_a_lone_packet(90, true), 125));
+    let queue = after_a_lone_packet(100, false);
+    assert!(!queue.noise_hides_growth(MIN_RTT));
+    assert!(queue.may_be_building(MIN_RTT, ms(96)));
+}
+
+/// A quarter of the minimum RTT is 22.5 ms.
+#[test]
+fn a_small_delay_of_a_lone_packet_hides_no_growth() {
+    assert!(!after_a_lone_packet(95, true).noise_hides_growth(MIN_RTT));
+    assert!(after_a_lone_packet(96, true).noise_hides_growth(MIN_RTT));
+}
+
+/// The path was longer, or others had a queue.
+#[test]
+fn an_rtt_that_falls_behind_a_lone_packet_is_no_noise() {
+    let mut queue = after_a_lone_packet(90, true);
+    queue.on_ack(&measured(150, 45), true);
+    assert!(!queue.noise_hides_growth(ms(45)));
+    assert!(queue.may_be_building(ms(45), ms(45 + 3)));
 }
