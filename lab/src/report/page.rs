@@ -4,12 +4,12 @@ use maud::{html, Markup, PreEscaped, DOCTYPE};
 
 use super::printed_tables::Overview;
 use super::ranking::{verdict, Ranking};
-use super::section::Section;
+use super::section::{shown, Section};
 use super::swatch::controller;
 use super::{tables, words};
 use crate::plot::palette::{dark_css, Palette};
 use crate::plot::{svg, Figure, KINDS};
-use crate::results::{Manifest, Metric, PlanFile, Verdict, METRICS};
+use crate::results::{Manifest, PlanFile, Verdict};
 
 /// Parts of the page besides the sections.
 pub(super) struct Frame {
@@ -278,14 +278,6 @@ fn legend(sections: &[Section], command: &str) -> Markup {
             p { "The command of this page: " code { (command) } }
         }
     }
-}
-
-/// The metrics of all sections, each once, in their usual order.
-fn shown(sections: &[Section]) -> impl Iterator<Item = &'static Metric> + '_ {
-    METRICS.iter().filter(|metric| {
-        let mut shown = sections.iter().flat_map(|section| &section.metrics);
-        shown.any(|it| it.metric == metric.name)
-    })
 }
 
 /// Settings that distinguish the rows of the tables, folded away.

@@ -9,7 +9,6 @@ use super::swatch::controller;
 use super::words;
 use crate::plot::palette::Palette;
 use crate::results::{metric as known, order, Order, Sense, Summary, Table};
-use crate::sim::is_oracle;
 
 /// Controllers that a sentence names.
 const NAMED: usize = 3;
@@ -21,6 +20,7 @@ const FEWEST_SEEDS: usize = 5;
 pub(super) struct Ranking<'a> {
     pub(super) metric: &'a str,
     controllers: &'a [String],
+    oracles: &'a [bool],
     /// Rows in which two controllers at least were measured.
     rows: usize,
     /// Those of them in which some controller is not the best.
@@ -45,7 +45,7 @@ impl<'a> Ranking<'a> {
         let sense = known(metric)?.sense;
         let compared = |cells: &Vec<Option<Summary>>| cells.iter().flatten().count() > 1;
         let rows = table.lines.iter();
-        let rows = rows.map(|line| without_oracles(&table.controllers, &line.cells));
+        let rows = rows.map(|line| table.contestants(line));
         let rows: Vec<_> = rows.filter(compared).collect();
         if rows.is_empty() || sense == Sense::Neither {
             return None;
@@ -66,6 +66,7 @@ impl<'a> Ranking<'a> {
         Some(Ranking {
             metric,
             controllers: &table.controllers,
+            oracles: &table.oracles,
             rows: rows.len(),
             separating,
             wins,
@@ -76,7 +77,7 @@ impl<'a> Ranking<'a> {
     /// The controllers that take part, with their places in the table.
     fn contestants(&self) -> impl Iterator<Item = (usize, &String)> {
         let controllers = self.controllers.iter().enumerate();
-        controllers.filter(|(_, name)| !is_oracle(name))
+        controllers.filter(|(place, _)| !self.oracles[*place])
     }
 
     /// The controllers by their place in the table: most wins first, and then the best value.
@@ -239,17 +240,6 @@ pub(super) fn verdict(section: &Section, palette: &Palette) -> Markup {
     }
 }
 
-/// The cells of a row without those of oracles, which are limits and take no part.
-pub(super) fn without_oracles(
-    controllers: &[String],
-    cells: &[Option<Summary>],
-) -> Vec<Option<Summary>> {
-    let cells = controllers.iter().zip(cells);
-    cells
-        .map(|(name, cell)| cell.filter(|_| !is_oracle(name)))
-        .collect()
-}
-
 /// The best cells of a row, and those that are not told from them: by Welch's test, or in the
 /// digits that a table shows. There are none if neither direction is better or all are equal.
 pub(super) fn best(metric: &str, cells: &[Option<Summary>]) -> Vec<bool> {
@@ -302,6 +292,7 @@ mod tests {
         };
         Table {
             controllers: ["petra", "reno", "bbr2"].map(str::to_owned).into(),
+            oracles: vec![false; 3],
             lines: lines.iter().map(line).collect(),
         }
     }
@@ -365,6 +356,7 @@ mod tests {
             let row: Vec<&[f64]> = values.iter().map(Vec::as_slice).collect();
             let mut table = table(&[&row, &row]);
             table.controllers = (0..8).map(|place| format!("c{place}")).collect();
+            table.oracles = vec![false; 8];
             text(&table, "goodput_mbps")
         };
         assert_eq!(
@@ -383,7 +375,7 @@ mod tests {
     fn an_oracle_takes_no_part() {
         let rows: &[&[&[f64]]] = &[&[&[9.0, 9.1], &[8.0, 8.1], &[9.8, 9.9]]];
         let mut table = table(&[rows[0], rows[0]]);
-        table.controllers[2] = "oracle:queue=10ms".to_owned();
+        table.oracles[2] = true;
         assert_eq!(
             text(&table, "goodput_mbps"),
             "Goodput (more is better): petra is best in 2 of 2 rows (median 9.050 Mbit/s)."
@@ -391,10 +383,10 @@ mod tests {
         let ranking = Ranking::new("goodput_mbps", &table).unwrap();
         let names: Vec<_> = ranking.contestants().map(|(_, name)| name).collect();
         assert_eq!(names, ["petra", "reno"]);
-        let cells = without_oracles(&table.controllers, &table.lines[0].cells);
+        let cells = table.contestants(&table.lines[0]);
         assert_eq!(emphasised("goodput_mbps", &cells), [true, false, false]);
         // With an oracle alone nothing is compared.
-        table.controllers[1] = "oracle".to_owned();
+        table.oracles[1] = true;
         assert!(Ranking::new("goodput_mbps", &table).is_none());
     }
 

@@ -11,7 +11,7 @@ use anyhow::Result;
 use super::{bars, distribution, frontier, printed, run_groups, words};
 use crate::plot::palette::Palette;
 use crate::plot::{Chart, Figure};
-use crate::results::{labels, Manifest, Results, Row, Table};
+use crate::results::{labels, Manifest, Metric, Results, Row, Table, METRICS};
 use crate::shell;
 
 /// The most settings that are columns of tables.
@@ -237,4 +237,12 @@ fn settings(results: &Results) -> (Vec<String>, Vec<Vec<String>>) {
         }
     }
     (names, values)
+}
+
+/// The metrics of all sections, each once, in their usual order.
+pub(super) fn shown(sections: &[Section]) -> impl Iterator<Item = &'static Metric> + '_ {
+    METRICS.iter().filter(|metric| {
+        let mut shown = sections.iter().flat_map(|section| &section.metrics);
+        shown.any(|it| it.metric == metric.name)
+    })
 }

@@ -2,7 +2,7 @@
 
 use maud::{html, Markup};
 
-use super::ranking::{emphasised, without_oracles};
+use super::ranking::emphasised;
 use super::section::Shown;
 use super::swatch::controller;
 use super::words;
@@ -48,7 +48,7 @@ pub(super) fn metric(shown: &Shown, palette: &Palette, with_references: bool) ->
                                 }
                                 None => { th { "mean" } }
                             }
-                            @let best = emphasised(metric, &without_oracles(&table.controllers, &line.cells));
+                            @let best = emphasised(metric, &table.contestants(line));
                             @for (cell, best) in line.cells.iter().zip(best) {
                                 td { (mean(metric, cell.as_ref(), best)) }
                             }
@@ -68,12 +68,9 @@ pub(super) fn metric(shown: &Shown, palette: &Palette, with_references: bool) ->
 pub(super) fn controllers(metrics: &[Shown], palette: &Palette) -> Markup {
     let names = metrics.first().map_or(&[][..], |it| &it.table.controllers);
     let columns = metrics.iter().filter_map(|shown| {
-        let cells = &shown.table.lines.first()?.cells;
-        Some((
-            shown.metric.as_str(),
-            cells,
-            emphasised(&shown.metric, &without_oracles(names, cells)),
-        ))
+        let line = shown.table.lines.first()?;
+        let best = emphasised(&shown.metric, &shown.table.contestants(line));
+        Some((shown.metric.as_str(), &line.cells, best))
     });
     let columns: Vec<_> = columns.collect();
     html! {

@@ -7,12 +7,16 @@ use super::manifest::Manifest;
 use super::row::Row;
 use super::set::Results;
 use super::statistics::{mean, Summary};
+use crate::sim::is_oracle;
 
 /// One metric of a plan's results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     /// The controllers, as the plan calls them.
     pub controllers: Vec<String>,
+    /// For each controller, true if it is an oracle, whatever the plan calls it: a limit, which
+    /// takes no part in comparisons.
+    pub oracles: Vec<bool>,
     /// In the plan's order.
     pub lines: Vec<Line>,
 }
@@ -91,8 +95,29 @@ impl Table {
                 line.unmeasured.push(not.len());
             }
         }
-        Table { controllers, lines }
+        Table {
+            oracles: oracles(&controllers, &results.rows),
+            controllers,
+            lines,
+        }
     }
+
+    /// The cells of a line without those of oracles.
+    pub fn contestants(&self, line: &Line) -> Vec<Option<Summary>> {
+        let cells = self.oracles.iter().zip(&line.cells);
+        cells
+            .map(|(oracle, cell)| cell.filter(|_| !oracle))
+            .collect()
+    }
+}
+
+/// For each controller, true if its rows are of an oracle.
+fn oracles(controllers: &[String], rows: &[Row]) -> Vec<bool> {
+    let is = |name: &str, row: &Row| row.controller == name && is_oracle(&row.cc);
+    let controllers = controllers.iter();
+    controllers
+        .map(|name| rows.iter().any(|row| is(name, row)))
+        .collect()
 }
 
 /// The line that a row belongs to.
@@ -107,4 +132,25 @@ pub(crate) fn labels(manifest: &Manifest, row: &Row) -> Vec<(String, String)> {
         (axis.name.clone(), place.to_owned())
     });
     case.chain(places).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::row::tests::row;
+    use super::*;
+
+    #[test]
+    fn an_oracle_is_known_by_any_name() {
+        let row = |controller: &str, cc: &str| Row {
+            controller: controller.into(),
+            cc: cc.into(),
+            ..row(true)
+        };
+        let rows = [
+            row("oracle of mine", "petra"),
+            row("best", "oracle:queue=10ms"),
+        ];
+        let controllers = rows.each_ref().map(|row| row.controller.clone());
+        assert_eq!(oracles(&controllers, &rows), [false, true]);
+    }
 }

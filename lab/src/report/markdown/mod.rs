@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{ensure, Context, Result};
 
 use super::printed_tables::Overview;
-use super::section::Section;
+use super::section::{shown, Section};
 use super::words;
 use crate::results::{write_whole, Results};
 
@@ -18,8 +18,8 @@ use crate::results::{write_whole, Results};
 const BEGIN: &str = "<!-- numbers -->";
 const END: &str = "<!-- end of numbers -->";
 
-/// Puts the numbers into the page at `path`, between its marks; a page that is
-/// not there is begun.
+/// Puts the numbers into the page at `path`, between its marks. A page that is not there is begun,
+/// with words about how to read it.
 ///
 /// # Errors
 ///
@@ -29,7 +29,7 @@ pub(super) fn write(path: &Path, sections: &[Section], plans: &[Results]) -> Res
         true => {
             fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?
         }
-        false => format!("{BEGIN}\n{END}\n"),
+        false => format!("{}{BEGIN}\n{END}\n", legend(sections)),
     };
     let marks = page.find(BEGIN).zip(page.find(END));
     let marks = marks.filter(|(begin, end)| begin < end);
@@ -42,6 +42,18 @@ pub(super) fn write(path: &Path, sections: &[Section], plans: &[Results]) -> Res
     let (before, after) = (&page[..begin + BEGIN.len()], &page[end..]);
     let page = format!("{before}\n\n{}{after}", numbers(sections, plans));
     write_whole(path, |file| Ok(file.write_all(page.as_bytes())?))
+}
+
+/// The meaning of numbers, columns and metrics. A page that exists has words of its own.
+fn legend(sections: &[Section]) -> String {
+    let mut text = "How to read the tables: a column is a congestion controller, and options follow a \
+                    colon. Numbers are means over the seeds, with 95 % intervals (Student's t). A dash \
+                    is a value that was not measured.\n\n"
+        .to_owned();
+    for metric in shown(sections) {
+        text += &format!("- {}: {}\n", words::title(metric.name), metric.meaning());
+    }
+    text + "\n"
 }
 
 fn numbers(sections: &[Section], plans: &[Results]) -> String {
@@ -75,6 +87,11 @@ mod tests {
         write(&path, &[], &[]).unwrap();
         let expected = format!("# Words\n{BEGIN}\n\n{END}\nMore.\n");
         assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+        let begun = folder.path().join("begun.md");
+        write(&begun, &[], &[]).unwrap();
+        let page = fs::read_to_string(&begun).unwrap();
+        assert!(page.starts_with("How to read"), "{page}");
+        assert!(page.ends_with(&format!("{BEGIN}\n\n{END}\n")), "{page}");
         fs::write(&path, "# Words").unwrap();
         let error = write(&path, &[], &[]).unwrap_err().to_string();
         assert!(error.contains(BEGIN), "{error}");
