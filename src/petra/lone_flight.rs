@@ -37,7 +37,7 @@ impl LoneFlight {
         }
         let counts = lone || !self.complete;
         self.complete |= !lone;
-        self.bytes += self.last[0];
+        self.bytes = self.bytes.saturating_add(self.last[0]);
         self.last.rotate_left(1);
         self.last[PACKETS_BEHIND - 1] = if counts { sent.bytes } else { 0 };
     }

@@ -18,7 +18,8 @@ const MIN_SLOW_START_INTERVALS: u32 = 4;
 const SWING_TO_NOISE: u32 = 12;
 
 /// Noise of slow start, in multiples of the largest delay of a lone packet. Those are few, and
-/// find little of the jitter: the best of 1, 2, 4 and 8 (docs/attempts.md, "Lone packets").
+/// find little of the jitter. Of 1, 2, 4 and 8, the least with the full effect in an earlier form
+/// (docs/attempts.md, "Lone packets").
 const LONE_TO_NOISE: u32 = 4;
 
 /// Jitter between the round trips of slow start: the minimum RTT of an interval rises, and
@@ -111,6 +112,7 @@ impl RttNoise {
         self.of_round(own_delay)
             .max(self.slow_start.noise(own_delay))
     }
+
     /// Returns true if slow start has lasted for long enough to tell its noise from a queue.
     pub(super) fn knows_slow_start(&self) -> bool {
         self.slow_start.intervals >= MIN_SLOW_START_INTERVALS

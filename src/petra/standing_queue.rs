@@ -222,16 +222,14 @@ impl StandingQueue {
 
     /// Returns true if a queue builds in slow start, confirmed by a whole round trip.
     pub(super) fn is_building(&self, min_rtt: Duration) -> bool {
-        let base = self.base_rtt(min_rtt);
         let threshold = rtt_threshold(min_rtt).saturating_add(self.slow_start_noise());
-        self.noise.knows_slow_start() && self.round.excess(base) >= threshold
+        self.noise.knows_slow_start() && self.round.excess(self.base_rtt(min_rtt)) >= threshold
     }
 
     /// Returns true if the RTT of slow start varies by so much that the delivery rate may not grow
     /// although the path has room.
     pub(super) fn noise_hides_growth(&self, min_rtt: Duration) -> bool {
-        let noise = self.slow_start_noise();
-        noise >= self.min_rtt.min_rtt(min_rtt) / GROWTH_NOISE_DIVISOR
+        self.slow_start_noise() >= self.min_rtt.min_rtt(min_rtt) / GROWTH_NOISE_DIVISOR
     }
 
     /// The RTT of the last packets, less the time for which ACKs were held back.
@@ -243,9 +241,8 @@ impl StandingQueue {
     /// the threshold of [`Self::is_building`]. They prove nothing, but growth that waits for
     /// proof overfills the path.
     pub(super) fn may_be_building(&self, min_rtt: Duration, recent: Duration) -> bool {
-        let base = self.base_rtt(min_rtt);
         let threshold = (rtt_threshold(min_rtt) / 2).saturating_add(self.slow_start_noise());
-        recent.saturating_sub(base) >= threshold
+        recent.saturating_sub(self.base_rtt(min_rtt)) >= threshold
     }
 }
 
