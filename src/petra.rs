@@ -166,8 +166,10 @@ struct Petra {
 impl Petra {
     fn new(config: PetraConfig, settings: Settings) -> Self {
         let alpha = config.alpha.get();
+        let window = Window::new(settings);
         Self {
-            window: Window::new(settings),
+            slow_start: SlowStart::new(alpha, window.bytes()),
+            window,
             delivery: DeliveryRate::new(alpha, config.min_sample_interval.get()),
             queue: StandingQueue::default(),
             loss_rate: LossRate::default(),
@@ -176,7 +178,6 @@ impl Petra {
             aggregation: AckAggregation::default(),
             spread: None,
             rounds: RoundCounter::default(),
-            slow_start: SlowStart::new(alpha),
             increase: AdditiveIncrease::default(),
             competition: Competition::default(),
             cubic: CubicGrowth::default(),
@@ -352,7 +353,9 @@ impl Petra {
         if self.window.in_slow_start() {
             let rate = self.delivery.estimate().unwrap_or(0.0);
             let hidden = self.queue.noise_hides_growth(ack.rtt.min);
-            self.slow_start.end_round(rate, ack.app_limited, hidden);
+            let window = self.window.bytes();
+            self.slow_start
+                .end_round(rate, window, ack.app_limited, hidden);
         }
     }
 
@@ -396,7 +399,7 @@ impl Petra {
         let window = path.rate * path.min_rtt.as_secs_f64();
         if window > self.window.bytes() {
             self.window.set_ssthresh(window);
-            self.slow_start = SlowStart::new(self.config.alpha.get());
+            self.slow_start = SlowStart::new(self.config.alpha.get(), self.window.bytes());
         }
     }
 
@@ -452,6 +455,8 @@ impl Controller for Petra {
         self.update_rate();
         if self.window.in_slow_start() {
             self.slow_start.on_ack(ack);
+            self.queue
+                .on_slow_start_rate(self.slow_start.fastest_acks());
         }
         self.aggregation.on_ack(ack, self.delivery.estimate());
         self.loss_rate.on_ack(ack.bytes, &self.window);
@@ -536,7 +541,7 @@ impl Controller for Petra {
         self.window.collapse();
         self.delivery.restart();
         self.spread = None;
-        self.slow_start = SlowStart::new(self.config.alpha.get());
+        self.slow_start = SlowStart::new(self.config.alpha.get(), self.window.bytes());
         self.queue = StandingQueue::default();
         self.increase = AdditiveIncrease::default();
         self.competition = Competition::default();

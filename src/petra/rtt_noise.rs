@@ -22,17 +22,36 @@ const SWING_TO_NOISE: u32 = 12;
 /// (docs/attempts.md, "Lone packets").
 const LONE_TO_NOISE: u32 = 4;
 
-/// Jitter between the round trips of slow start: the minimum RTT of an interval rises, and
-/// falls again. A queue of one's own only rises while the window grows; where the path
-/// becomes shorter, or competing flows leave, the minimum RTT falls without a rise.
+/// Intervals of slow start of which the RTT ranges count: the last few, so that one in which all
+/// ACKs stood still is no noise for long.
+const RECENT_RANGES: usize = 5;
+
+/// Divisor of the minimum RTT that gives the largest noise by the median RTT range. Of 8, 16 and no
+/// limit, the largest that hardly lengthens the queue of slow links without jitter
+/// (docs/attempts.md, "Jitter on long paths").
+const MEDIAN_RANGE_DIVISOR: u32 = 16;
+
+/// The jitter of slow start.
+///
+/// Between its round trips, the minimum RTT of an interval rises, and falls again. A queue of one's
+/// own only rises while the window grows; where the path becomes shorter, or competing flows leave,
+/// the minimum RTT falls without a rise.
 ///
 /// Where packets keep their order, one late packet delays all behind it. A round trip then
 /// has a small RTT range, and the next one another minimum RTT.
 ///
 /// And delays of [lone packets](super::lone_flight), which have no queue of one's own to wait in.
+///
+/// And the median of the last RTT ranges: the smoothed one begins with the first flight, which
+/// often arrives in a row, and has hardly any range. The last range of slow start has a queue of
+/// one's own in it, which a mean would take for noise.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlowStartJitter {
     intervals: u32,
+    /// The RTT ranges of the last ones; an index is that of the interval, modulo their number.
+    ranges: [Duration; RECENT_RANGES],
+    /// Their lower median.
+    range: Duration,
     /// The least minimum RTT, and the largest since then.
     extremes: Option<(Duration, Duration)>,
     /// The smaller of a rise and the fall after it, at most.
@@ -42,9 +61,14 @@ struct SlowStartJitter {
 }
 
 impl SlowStartJitter {
-    /// Takes the minimum RTT of an interval that has ended.
-    fn add(&mut self, min: Duration) {
+    /// Takes the minimum RTT and the RTT range of an interval that has ended.
+    fn add(&mut self, min: Duration, range: Duration) {
+        self.ranges[self.intervals as usize % RECENT_RANGES] = range;
         self.intervals = self.intervals.saturating_add(1);
+        let known = RECENT_RANGES.min(self.intervals as usize);
+        let mut ranges = self.ranges;
+        ranges[..known].sort_unstable();
+        self.range = ranges[(known - 1) / 2];
         let (low, high) = self.extremes.unwrap_or((min, min));
         let swing = (high - low).min(high.saturating_sub(min));
         self.swing = self.swing.max(swing);
@@ -60,10 +84,12 @@ impl SlowStartJitter {
         self.extremes = None;
     }
 
-    fn noise(&self, own_delay: Duration) -> Duration {
+    fn noise(&self, own_delay: Duration, min_rtt: Duration) -> Duration {
         let lone = self.lone.saturating_sub(own_delay);
         let lone = lone.saturating_mul(LONE_TO_NOISE);
-        lone.max(self.swing * SWING_TO_NOISE)
+        let range = self.range.saturating_sub(own_delay);
+        let range = range.min(min_rtt / MEDIAN_RANGE_DIVISOR);
+        lone.max(self.swing * SWING_TO_NOISE).max(range)
     }
 }
 
@@ -78,12 +104,12 @@ pub(super) struct RttNoise {
 impl RttNoise {
     /// Takes an interval that has ended. `grows`: slow start lets the window grow.
     pub(super) fn on_interval(&mut self, interval: &Interval, grows: bool) {
+        let last = interval.range();
         if grows {
-            self.slow_start.add(interval.min);
+            self.slow_start.add(interval.min, last);
         } else {
             self.slow_start.pause();
         }
-        let last = interval.range();
         let range = self.range.unwrap_or(last);
         self.range = Some(range - range / RANGE_EWMA_DIVISOR + last / RANGE_EWMA_DIVISOR);
     }
@@ -108,9 +134,9 @@ impl RttNoise {
     }
 
     /// The same, or what slow start shows if that is more.
-    pub(super) fn of_slow_start(&self, own_delay: Duration) -> Duration {
+    pub(super) fn of_slow_start(&self, own_delay: Duration, min_rtt: Duration) -> Duration {
         self.of_round(own_delay)
-            .max(self.slow_start.noise(own_delay))
+            .max(self.slow_start.noise(own_delay, min_rtt))
     }
 
     /// Returns true if slow start has lasted for long enough to tell its noise from a queue.
@@ -129,9 +155,33 @@ mod tests {
     fn the_swing_of_slow_start_is_measured_from_the_least_minimum() {
         let mut jitter = SlowStartJitter::default();
         for min in [95, 90, 100, 90] {
-            jitter.add(ms(min));
+            jitter.add(ms(min), ms(0));
         }
-        assert_eq!(jitter.noise(ms(0)), ms(12 * 10));
+        assert_eq!(jitter.noise(ms(0), ms(90)), ms(12 * 10));
+    }
+
+    /// Noise of ranges that follow each other, with a minimum RTT of 160 ms.
+    fn noise_of(ranges: &[u64]) -> Duration {
+        let mut jitter = SlowStartJitter::default();
+        for range in ranges {
+            jitter.add(ms(160), ms(*range));
+        }
+        jitter.noise(ms(2), ms(160))
+    }
+
+    #[test]
+    fn the_median_range_of_the_last_intervals_is_noise_of_slow_start() {
+        assert_eq!(noise_of(&[]), ms(0));
+        assert_eq!(noise_of(&[1, 9]), ms(0));
+        assert_eq!(noise_of(&[1, 9, 8]), ms(8 - 2));
+        assert_eq!(noise_of(&[900, 3, 4, 5]), ms(4 - 2));
+        assert_eq!(noise_of(&[1, 1, 9, 8, 7, 5, 6]), ms(7 - 2));
+    }
+
+    #[test]
+    fn it_is_at_most_a_sixteenth_of_the_minimum_rtt() {
+        assert_eq!(noise_of(&[11, 11, 11]), ms(9));
+        assert_eq!(noise_of(&[13, 13, 13]), ms(10));
     }
 
     #[test]
@@ -139,9 +189,9 @@ mod tests {
         let mut noise = RttNoise::default();
         noise.on_lone_packet(ms(13));
         noise.on_lone_packet(ms(11));
-        assert_eq!(noise.of_slow_start(ms(3)), ms(4 * 10));
-        assert_eq!(noise.of_slow_start(ms(13)), ms(0));
+        assert_eq!(noise.of_slow_start(ms(3), ms(90)), ms(4 * 10));
+        assert_eq!(noise.of_slow_start(ms(13), ms(90)), ms(0));
         noise.on_longer_path();
-        assert_eq!(noise.of_slow_start(ms(3)), ms(0));
+        assert_eq!(noise.of_slow_start(ms(3), ms(90)), ms(0));
     }
 }

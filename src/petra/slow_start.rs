@@ -18,6 +18,10 @@ const MAX_GAIN: f64 = 3.0;
 /// for a full pipe in BBR, as is [`MAX_FLAT_ROUNDS`].
 const MIN_RATE_GROWTH: f64 = 1.25;
 
+/// Smallest growth of the window in a round trip that excuses a flat rate. Where ACKs come in
+/// slots, the window may grow by less for many round trips.
+const MIN_WINDOW_GROWTH: f64 = 1.1;
+
 /// Flat round trips after which the path is full.
 const MAX_FLAT_ROUNDS: u32 = 3;
 
@@ -31,17 +35,24 @@ pub(super) struct SlowStart {
     /// the window per round trip, and their ACKs show no more.
     fastest_acks: f64,
     best_rate: f64,
+    /// The window of the packets that showed it.
+    best_window: f64,
+    /// The window at the end of the last round trip: that of the packets of this one.
+    sent_window: f64,
     flat_rounds: u32,
     /// The window has grown in this round trip.
     grew: bool,
 }
 
 impl SlowStart {
-    pub(super) fn new(alpha: f64) -> Self {
+    /// `window`: that of the packets in flight, in bytes.
+    pub(super) fn new(alpha: f64, window: f64) -> Self {
         Self {
             ack_rate: AckRate::new(Smoothing::new(alpha)).with_min_interval(GRANULARITY),
             fastest_acks: 0.0,
             best_rate: 0.0,
+            best_window: 0.0,
+            sent_window: window,
             flat_rounds: 0,
             grew: false,
         }
@@ -53,19 +64,29 @@ impl SlowStart {
         self.fastest_acks = self.fastest_acks.max(rate);
     }
 
+    /// The highest rate of ACKs so far, in bytes per second.
+    pub(super) fn fastest_acks(&self) -> f64 {
+        self.fastest_acks
+    }
+
     pub(super) fn on_growth(&mut self) {
         self.grew = true;
     }
 
-    /// Ends a round trip of slow start with this estimate of the delivery rate. `hidden`: the RTT
-    /// varies by so much that the rate may not grow although the path has room and the window
-    /// grows. If the window does not grow either, slow start must end by itself.
-    pub(super) fn end_round(&mut self, rate: f64, app_limited: bool, hidden: bool) {
+    /// Ends a round trip of slow start with this estimate of the delivery rate and this window.
+    /// `hidden`: the RTT varies by so much that the rate may not grow although the path has room
+    /// and the window grows. If the window does not grow either, slow start must end by itself.
+    pub(super) fn end_round(&mut self, rate: f64, window: f64, app_limited: bool, hidden: bool) {
         let hidden = std::mem::take(&mut self.grew) && hidden;
+        let sent_window = std::mem::replace(&mut self.sent_window, window);
+        // Where the window paused, the rate cannot have grown.
+        let resumed = sent_window < MIN_RATE_GROWTH * self.best_window
+            && window >= MIN_WINDOW_GROWTH * sent_window;
         if rate >= MIN_RATE_GROWTH * self.best_rate {
             self.best_rate = rate;
+            self.best_window = sent_window;
             self.flat_rounds = 0;
-        } else if !app_limited && !hidden {
+        } else if !app_limited && !hidden && !resumed {
             self.flat_rounds += 1;
         }
     }
@@ -92,9 +113,11 @@ mod tests {
     use super::super::super::events::{ack, MIN_RTT};
     use super::*;
 
+    const WINDOW: f64 = 12_000.0;
+
     /// The gaps of the first flight show 100 000 bytes a second, 9000 in 90 ms.
     fn slow_start() -> SlowStart {
-        let mut slow_start = SlowStart::new(0.9);
+        let mut slow_start = SlowStart::new(0.9, WINDOW);
         slow_start.on_ack(&ack(100, 1_000));
         slow_start.on_ack(&ack(110, 1_000));
         slow_start
@@ -119,12 +142,32 @@ mod tests {
 
     #[test]
     fn without_an_estimate_the_window_doubles() {
-        assert_eq!(SlowStart::new(0.9).gain(1_200.0, MIN_RTT), 1.0);
+        assert_eq!(SlowStart::new(0.9, WINDOW).gain(1_200.0, MIN_RTT), 1.0);
     }
 
-    /// Ends a round trip that shows the rate.
+    /// Ends a round trip that shows the rate, with a window that stays.
     fn end_round(slow_start: &mut SlowStart, rate: f64) {
-        slow_start.end_round(rate, false, false);
+        slow_start.end_round(rate, WINDOW, false, false);
+    }
+
+    /// The index of the round trip that shows a full path. They have the same rate, and the window
+    /// is so many times that of the first one's packets at the end of each.
+    fn full_path(windows: &[f64]) -> Option<usize> {
+        let mut slow_start = slow_start();
+        windows.iter().position(|window| {
+            slow_start.end_round(100.0, window * WINDOW, false, false);
+            slow_start.is_flat()
+        })
+    }
+
+    /// The rate is that of the window one round trip before.
+    #[test]
+    fn a_round_trip_after_a_pause_of_the_window_is_not_flat() {
+        assert_eq!(full_path(&[2.0, 4.0, 8.0, 16.0]), Some(3));
+        assert_eq!(full_path(&[1.25, 2.5, 5.0, 10.0]), Some(3));
+        assert_eq!(full_path(&[1.0, 1.0, 1.0, 1.0]), Some(3));
+        assert_eq!(full_path(&[1.0, 1.0, 1.2, 2.4, 4.8, 9.6]), Some(5));
+        assert_eq!(full_path(&[1.0, 1.05, 1.1, 1.15]), Some(3));
     }
 
     #[test]
@@ -148,7 +191,7 @@ mod tests {
         for (app_limited, hidden) in [(true, false), (false, true), (true, true)] {
             for _ in 0..10 {
                 slow_start.on_growth();
-                slow_start.end_round(100.0, app_limited, hidden);
+                slow_start.end_round(100.0, WINDOW, app_limited, hidden);
             }
             assert!(!slow_start.is_flat());
         }
@@ -164,7 +207,7 @@ mod tests {
         let mut slow_start = slow_start();
         end_round(&mut slow_start, 100.0);
         for flat in [false, false, true] {
-            slow_start.end_round(100.0, false, true);
+            slow_start.end_round(100.0, WINDOW, false, true);
             assert_eq!(slow_start.is_flat(), flat);
         }
     }

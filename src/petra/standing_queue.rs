@@ -36,6 +36,11 @@ const MAX_UNQUEUED_DATAGRAMS: f64 = 2.0;
 /// from one to the next. Of 1 and 4, the better in `lab/plans/suites/picoquic.toml`.
 const GROWTH_NOISE_DIVISOR: u32 = 4;
 
+/// Largest rate of ACKs that counts in slow start, in multiples of the highest delivery rate. The
+/// window, and with it the delivery rate, grows by no more in the next round trip. Compressed ACKs
+/// show more than the path's rate.
+const MAX_RATE_GROWTH: f64 = 4.0;
+
 /// Largest distance of the base RTT from the minimum RTT, in multiples of the noise: once
 /// for the packet that made the minimum, once for a round trip that happens to be calm.
 const MAX_BASE_OFFSET_NOISE: u32 = 2;
@@ -82,6 +87,9 @@ pub(super) struct StandingQueue {
     /// The same at the highest rate so far: the delay that a connection's own datagrams add.
     /// At the present rate, a small window would make noise look small.
     own_delay: Unqueued,
+    /// The same at the highest rate of ACKs in slow start. The window limits the delivery rate
+    /// then, and makes the path look slow.
+    slow_start_own_delay: Unqueued,
 }
 
 impl Default for StandingQueue {
@@ -97,6 +105,7 @@ impl Default for StandingQueue {
             lone_flight: LoneFlight::default(),
             unqueued: Unqueued::default(),
             own_delay: Unqueued::default(),
+            slow_start_own_delay: Unqueued::default(),
         }
     }
 }
@@ -136,6 +145,13 @@ impl StandingQueue {
     /// Takes the estimate of the path's rate in bytes per second, and the bytes of a datagram.
     pub(super) fn on_rate(&mut self, rate: f64, datagram: f64) {
         self.unqueued.set(rate, datagram);
+    }
+
+    /// Takes the highest rate of ACKs of slow start so far, in bytes per second.
+    pub(super) fn on_slow_start_rate(&mut self, rate: f64) {
+        let delivery = self.own_delay.rate;
+        let rate = rate.clamp(delivery, MAX_RATE_GROWTH * delivery);
+        self.slow_start_own_delay.set(rate, self.own_delay.datagram);
     }
 
     /// The path has become longer, so that its minimum RTT was that of another path. Returns
@@ -178,8 +194,10 @@ impl StandingQueue {
         self.noise.of_round(self.own_delay.delay)
     }
 
-    fn slow_start_noise(&self) -> Duration {
-        self.noise.of_slow_start(self.own_delay.delay)
+    fn slow_start_noise(&self, transport_min_rtt: Duration) -> Duration {
+        let min_rtt = self.min_rtt.min_rtt(transport_min_rtt);
+        self.noise
+            .of_slow_start(self.slow_start_own_delay.delay, min_rtt)
     }
 
     /// Returns true if every packet of the last round trip waited for long enough to make a
@@ -222,14 +240,14 @@ impl StandingQueue {
 
     /// Returns true if a queue builds in slow start, confirmed by a whole round trip.
     pub(super) fn is_building(&self, min_rtt: Duration) -> bool {
-        let threshold = rtt_threshold(min_rtt).saturating_add(self.slow_start_noise());
+        let threshold = rtt_threshold(min_rtt).saturating_add(self.slow_start_noise(min_rtt));
         self.noise.knows_slow_start() && self.round.excess(self.base_rtt(min_rtt)) >= threshold
     }
 
     /// Returns true if the RTT of slow start varies by so much that the delivery rate may not grow
     /// although the path has room.
     pub(super) fn noise_hides_growth(&self, min_rtt: Duration) -> bool {
-        self.slow_start_noise() >= self.min_rtt.min_rtt(min_rtt) / GROWTH_NOISE_DIVISOR
+        self.slow_start_noise(min_rtt) >= self.min_rtt.min_rtt(min_rtt) / GROWTH_NOISE_DIVISOR
     }
 
     /// The RTT of the last packets, less the time for which ACKs were held back.
@@ -241,7 +259,7 @@ impl StandingQueue {
     /// the threshold of [`Self::is_building`]. They prove nothing, but growth that waits for
     /// proof overfills the path.
     pub(super) fn may_be_building(&self, min_rtt: Duration, recent: Duration) -> bool {
-        let threshold = (rtt_threshold(min_rtt) / 2).saturating_add(self.slow_start_noise());
+        let threshold = (rtt_threshold(min_rtt) / 2).saturating_add(self.slow_start_noise(min_rtt));
         recent.saturating_sub(self.base_rtt(min_rtt)) >= threshold
     }
 }

@@ -749,6 +749,22 @@ mod in_slow_start {
         assert_near(petra.ssthresh().unwrap() as f64, 13_200.0);
     }
 
+    /// The RTT rises by a millisecond a packet within a flight of 25, as from jitter.
+    #[test]
+    fn the_gaps_of_a_flight_show_how_little_of_its_jitter_is_its_own() {
+        let pauses_at = |gap: u64| {
+            let mut petra = petra();
+            flow(&mut petra, 820, 900, 90);
+            for flight in (1_000..1_780).step_by(130) {
+                for index in 0..25 {
+                    petra.on_ack(&measured(flight + gap * index, 90 + index));
+                }
+            }
+            (90..200).find(|rtt| petra.queue.may_be_building(MIN_RTT, ms(*rtt)))
+        };
+        assert_eq!((pauses_at(3), pauses_at(1)), (Some(102), Some(105)));
+    }
+
     /// A rise and a fall by 10 ms, which have a noise of 120 ms, while delivery grows.
     fn jittered() -> Petra {
         let mut petra = petra();

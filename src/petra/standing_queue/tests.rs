@@ -342,6 +342,21 @@ fn the_delay_of_ones_own_datagrams_is_no_noise() {
 }
 
 #[test]
+fn in_slow_start_it_is_that_at_the_rate_of_acks() {
+    let mut queue = StandingQueue::default();
+    jittered(&mut queue, 0, 1_000, 94);
+    // Two datagrams of 1200 bytes take 20 ms at the rate that the window allows.
+    queue.on_rate(120_000.0, 1_200.0);
+    queue.on_ack(&measured(1_000, 94), true);
+    // At four times the rate, 5 ms; ACKs that come faster show no more.
+    for (rate, noise) in [(0.0, 0), (480_000.0, 1), (4_800_000.0, 1), (120_000.0, 0)] {
+        queue.on_slow_start_rate(rate);
+        assert_eq!(queue.slow_start_noise(MIN_RTT), ms(noise), "{rate}");
+        assert_eq!(queue.noise(), ms(0));
+    }
+}
+
+#[test]
 fn a_calm_queue_is_not_jitter() {
     let mut queue = StandingQueue::default();
     flow(&mut queue, 0, 2_000, 110);
