@@ -44,6 +44,11 @@ pub(crate) enum Attack {
     Inflate,
     /// ACKs are delayed by 100 ms for two seconds, and then not at all.
     Deflate,
+    /// ACKs of the first flight are delayed by 100 ms: jitter of lone packets, it seems.
+    LateStart,
+    /// ACKs are delayed more and more, up to 100 ms in four round trips, again and again: a swing
+    /// of the minimum RTT.
+    Swing,
     /// Each ACK claims to have waited for the longest time that a frame can hold.
     FalseDelay,
     /// Every second packet is denied until 500 ranges tell of it.
@@ -58,7 +63,7 @@ pub(crate) enum Attack {
 
 impl Attack {
     /// All but the honest one.
-    pub(crate) const ALL: [Attack; 18] = [
+    pub(crate) const ALL: [Attack; 20] = [
         Attack::Optimistic,
         Attack::OptimisticLater,
         Attack::Unsent,
@@ -72,6 +77,8 @@ impl Attack {
         Attack::BurstsDivided,
         Attack::Inflate,
         Attack::Deflate,
+        Attack::LateStart,
+        Attack::Swing,
         Attack::FalseDelay,
         Attack::Ranges,
         Attack::Stop,
@@ -96,6 +103,8 @@ impl Attack {
             Attack::BurstsDivided => "the same, then one ACK for each packet",
             Attack::Inflate => "ACKs come later and later, up to 400 ms",
             Attack::Deflate => "ACKs come 100 ms late for 2 s, then at once",
+            Attack::LateStart => "ACKs of the first flight come 100 ms late",
+            Attack::Swing => "ACKs come later and later, up to 100 ms, again and again",
             Attack::FalseDelay => "each ACK claims a delay of an hour",
             Attack::Ranges => "every second packet is denied, in ACKs of 500 ranges",
             Attack::Stop => "no ACK after 3 s",
@@ -310,6 +319,11 @@ impl Receiver {
             Attack::BurstsDivided => self.send(burst, vec![(number, number)], 0),
             Attack::Inflate => self.send(now + since.min(10_000 * MS) / 25, truth, 0),
             Attack::Deflate if since < 2_000 * MS => self.send(now + 100 * MS, truth, 0),
+            Attack::LateStart if since < self.round_trip => self.send(now + 100 * MS, truth, 0),
+            Attack::Swing => {
+                let period = 4 * self.round_trip;
+                self.send(now + 100 * MS * (since % period) / period, truth, 0);
+            }
             Attack::FalseDelay => self.send(now, truth, 3_600_000_000),
             Attack::Stop if since > 3_000 * MS => (),
             _ => self.send(now, truth, 0),
