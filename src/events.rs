@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::controller::{Ack, Loss, Pto, Rtt, Settings};
+use super::controller::{Ack, Loss, Pto, Rtt, Sent, Settings};
 
 pub(crate) const DATAGRAM: u64 = 1_200;
 
@@ -30,6 +30,16 @@ pub(crate) fn rtt(latest: u64, smoothed: u64) -> Rtt {
         smoothed: ms(smoothed),
         variation: ms(5),
         min: MIN_RTT,
+    }
+}
+
+/// A datagram that leaves at this millisecond.
+pub(crate) fn sent(now: u64, bytes_in_flight: u64) -> Sent {
+    Sent {
+        now: ms(now),
+        time_sent: ms(now),
+        bytes: DATAGRAM,
+        bytes_in_flight,
     }
 }
 

@@ -137,22 +137,13 @@ impl HeldAcks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::events::{ack, ms, rtt, MIN_RTT};
+    use super::super::super::events::{ack, ms, rtt, sent, MIN_RTT};
     use super::*;
-
-    fn sent(at: u64) -> Sent {
-        Sent {
-            now: ms(at),
-            time_sent: ms(at),
-            bytes: 1_200,
-            bytes_in_flight: 1_200,
-        }
-    }
 
     /// Packets that leave every 5 ms between these times.
     fn send(acks: &mut HeldAcks, from: u64, to: u64) {
         for at in (from..to).step_by(5) {
-            acks.on_sent(&sent(at));
+            acks.on_sent(&sent(at, 1_200));
         }
     }
 
@@ -211,7 +202,7 @@ mod tests {
     fn an_ack_by_itself_is_not_held() {
         let mut acks = HeldAcks::default();
         for at in (1_000..2_000).step_by(200) {
-            acks.on_sent(&sent(at));
+            acks.on_sent(&sent(at, 1_200));
             assert_eq!(sample(&mut acks, at + 120, at), 120);
             assert_eq!(acks.recent(), ms(120));
         }

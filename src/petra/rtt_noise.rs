@@ -31,20 +31,16 @@ const RECENT_RANGES: usize = 5;
 /// (docs/attempts.md, "Jitter on long paths").
 const MEDIAN_RANGE_DIVISOR: u32 = 16;
 
-/// The jitter of slow start.
+/// The jitter of slow start, by three signs:
 ///
-/// Between its round trips, the minimum RTT of an interval rises, and falls again. A queue of one's
-/// own only rises while the window grows; where the path becomes shorter, or competing flows leave,
-/// the minimum RTT falls without a rise.
-///
-/// Where packets keep their order, one late packet delays all behind it. A round trip then
-/// has a small RTT range, and the next one another minimum RTT.
-///
-/// And delays of [lone packets](super::lone_flight), which have no queue of one's own to wait in.
-///
-/// And the median of the last RTT ranges: the smoothed one begins with the first flight, which
-/// often arrives in a row, and has hardly any range. The last range of slow start has a queue of
-/// one's own in it, which a mean would take for noise.
+/// 1. The minimum RTT of an interval rises, and falls again. A queue of one's own only rises while
+///    the window grows; where the path becomes shorter, or competing flows leave, the minimum RTT
+///    falls without a rise. Where packets keep their order, one late packet delays all behind it. A
+///    round trip then has a small RTT range, and the next one another minimum RTT.
+/// 2. [Lone packets](super::lone_flight) are delayed, which have no queue of one's own to wait in.
+/// 3. The RTT ranges have a median. The smoothed range begins with the first flight, which often
+///    arrives in a row, and has hardly any range. The last range of slow start has a queue of one's
+///    own in it, which a mean would take for noise.
 #[derive(Clone, Copy, Debug, Default)]
 struct SlowStartJitter {
     intervals: u32,

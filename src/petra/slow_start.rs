@@ -12,7 +12,7 @@ const MIN_QUOTIENT: f64 = 2.0;
 /// Largest growth of the window per byte acknowledged. The estimate comes from the gaps
 /// between the ACKs of a flight, and ACK compression can close those gaps. This limit keeps
 /// growth below four times the window per round trip.
-const MAX_GAIN: f64 = 3.0;
+pub(super) const MAX_GAIN: f64 = 3.0;
 
 /// Growth of the delivery rate per round trip below which a round trip is flat: the test
 /// for a full pipe in BBR, as is [`MAX_FLAT_ROUNDS`].

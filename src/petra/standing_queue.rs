@@ -14,6 +14,7 @@ use super::min_rtt_filter::{MinRttFilter, Minima};
 use super::rounds::WindowedFilter;
 use super::rtt_interval::IntervalMinimum;
 use super::rtt_noise::RttNoise;
+use super::slow_start::MAX_GAIN;
 
 /// Divisor of the minimum RTT that gives the least delay worth draining. A smaller delay is
 /// no larger than the measurement noise.
@@ -39,7 +40,7 @@ const GROWTH_NOISE_DIVISOR: u32 = 4;
 /// Largest rate of ACKs that counts in slow start, in multiples of the highest delivery rate. The
 /// window, and with it the delivery rate, grows by no more in the next round trip. Compressed ACKs
 /// show more than the path's rate.
-const MAX_RATE_GROWTH: f64 = 4.0;
+const MAX_RATE_GROWTH: f64 = 1.0 + MAX_GAIN;
 
 /// Largest distance of the base RTT from the minimum RTT, in multiples of the noise: once
 /// for the packet that made the minimum, once for a round trip that happens to be calm.

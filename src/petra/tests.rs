@@ -1,4 +1,6 @@
-use super::super::events::{loss, measured, ms, pto, rtt, settings, DATAGRAM, INITIAL, MIN_RTT};
+use super::super::events::{
+    loss, measured, ms, pto, rtt, sent, settings, DATAGRAM, INITIAL, MIN_RTT,
+};
 use super::congestion_response::{Decision, Why};
 use super::*;
 
@@ -867,12 +869,7 @@ mod in_slow_start {
             ..measured(1_000, 90)
         });
         assert_eq!(petra.window(), 2 * INITIAL);
-        petra.on_sent(&Sent {
-            now: ms(1_001),
-            time_sent: ms(1_001),
-            bytes: DATAGRAM,
-            bytes_in_flight: 50_000,
-        });
+        petra.on_sent(&sent(1_001, 50_000));
         petra.on_ack(&Ack {
             bytes: 1_000_000,
             ..measured(1_002, 90)

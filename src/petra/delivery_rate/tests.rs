@@ -1,4 +1,4 @@
-use super::super::super::events::{ack, ms};
+use super::super::super::events::{self, ack, ms};
 use super::*;
 
 fn delivery() -> DeliveryRate {
@@ -144,12 +144,7 @@ fn silence_is_not_the_path() {
     let mut delivery = delivery();
     steady(&mut delivery, 100, 160);
     // Nothing in flight for 10 s, then a packet.
-    delivery.on_sent(&Sent {
-        now: ms(10_160),
-        time_sent: ms(10_160),
-        bytes: 1_200,
-        bytes_in_flight: 1_200,
-    });
+    delivery.on_sent(&events::sent(10_160, 1_200));
     steady(&mut delivery, 10_250, 10_250);
     steady(&mut delivery, 10_260, 10_260);
     assert_eq!(delivery.smoothing.rate(), Some(120_000.0));
@@ -160,12 +155,7 @@ fn silence_is_longer_than_half_the_minimum_rtt() {
     for (sent, silence) in [(205, false), (206, true)] {
         let mut delivery = delivery();
         steady(&mut delivery, 100, 160);
-        delivery.on_sent(&Sent {
-            now: ms(sent),
-            time_sent: ms(sent),
-            bytes: 1_200,
-            bytes_in_flight: 1_200,
-        });
+        delivery.on_sent(&events::sent(sent, 1_200));
         assert_eq!(delivery.open.unwrap().app_limited, silence);
     }
 }
@@ -175,12 +165,7 @@ fn a_small_window_that_is_acknowledged_whole_is_not_silence() {
     let mut delivery = delivery();
     for now in (100..1_000).step_by(90) {
         delivery.on_ack(&ack(now, 2_400), false);
-        delivery.on_sent(&Sent {
-            now: ms(now),
-            time_sent: ms(now),
-            bytes: 1_200,
-            bytes_in_flight: 1_200,
-        });
+        delivery.on_sent(&events::sent(now, 1_200));
     }
     assert!(delivery.open.is_some_and(|open| !open.app_limited));
     let rate = delivery.estimate().unwrap();

@@ -1,4 +1,4 @@
-use super::super::super::events::{ack, ms, rtt, MIN_RTT};
+use super::super::super::events::{ack, ms, rtt, sent, MIN_RTT};
 use super::*;
 
 /// An ACK at `now` with the RTT sample `latest`, on a path with a minimum RTT of 90 ms.
@@ -6,16 +6,6 @@ fn measured(now: u64, latest: u64) -> Ack {
     Ack {
         rtt: rtt(latest, 90),
         ..ack(now, 1_200)
-    }
-}
-
-/// A packet of 1200 bytes.
-fn sent(at: u64, bytes_in_flight: u64) -> Sent {
-    Sent {
-        now: ms(at),
-        time_sent: ms(at),
-        bytes: 1_200,
-        bytes_in_flight,
     }
 }
 
