@@ -17,6 +17,7 @@
 //! | `delivery_rate` | How fast is the path? |
 //! | `min_rtt_filter`, `held_acks` | Which RTT samples are of the path, and by how much? |
 //! | `rtt_interval`, `rtt_noise` | Which RTTs has a round trip, and how do they vary? |
+//! | `lone_flight`, `lasting_jitter` | Which delays are no queue of one's own? |
 //! | `standing_queue` | Do packets wait although they need not? |
 //! | `ack_aggregation`, `loss_rate` | How do ACKs come, and how much is lost? |
 //! | `slow_start`, `additive_increase` | How fast does the window grow? |
@@ -33,6 +34,7 @@ mod congestion_response;
 mod cubic_growth;
 mod delivery_rate;
 mod held_acks;
+mod lasting_jitter;
 mod lone_flight;
 mod loss_rate;
 mod min_rtt_filter;
@@ -448,7 +450,7 @@ impl Controller for Petra {
         self.rtt = Some(ack.rtt);
         // A pause of the application empties the queue that it has filled.
         let grows = self.window.in_slow_start() && !ack.app_limited;
-        self.queue.on_ack(ack, grows);
+        self.queue.on_ack(ack, grows, &self.aggregation);
         let queued = self.queue_persists();
         let limited = queued || self.loss_rate.limits_rate(self.window.datagram());
         self.delivery.on_ack(ack, limited);

@@ -82,12 +82,7 @@ impl HeldAcks {
 
     /// Returns the RTT sample `rtt` of this ACK, less the time for which it may have been held:
     /// at least `min_rtt`, that of the present path.
-    pub(super) fn on_ack(
-        &mut self,
-        ack: &Ack,
-        rtt: Duration,
-        min_rtt: impl FnOnce() -> Duration,
-    ) -> Duration {
+    pub(super) fn on_ack(&mut self, ack: &Ack, rtt: Duration, min_rtt: Duration) -> Duration {
         if ack.rtt.min != self.min_rtt {
             self.min_rtt = ack.rtt.min;
             self.min_time = (ack.rtt.min / MIN_TIME_DIVISOR).max(GRANULARITY);
@@ -104,7 +99,7 @@ impl HeldAcks {
         let held = ack.newest_sent.saturating_sub(self.current.first_sent);
         let aggregated = held >= self.min_time;
         let sample = if aggregated {
-            let longest = rtt.saturating_sub(min_rtt());
+            let longest = rtt.saturating_sub(min_rtt);
             rtt - held.min(self.pause_after(ack)).min(longest)
         } else {
             rtt
@@ -156,13 +151,13 @@ mod tests {
             rtt: rtt(now - at, 90),
             ..ack(now, 1_200)
         };
-        acks.on_ack(&ack, ms(now - at), || MIN_RTT).as_millis() as u64
+        acks.on_ack(&ack, ms(now - at), MIN_RTT).as_millis() as u64
     }
 
     #[test]
     fn acks_held_while_the_sender_paused_show_the_minimum() {
         let mut acks = HeldAcks::default();
-        acks.on_ack(&ack(900, 1_200), MIN_RTT, || MIN_RTT);
+        acks.on_ack(&ack(900, 1_200), MIN_RTT, MIN_RTT);
         // Of a slot of 50 ms, the window fills 30.
         send(&mut acks, 1_000, 1_030);
         let samples: Vec<_> = (0..6)
@@ -176,7 +171,7 @@ mod tests {
     #[test]
     fn a_pause_between_packets_in_flight_bounds_the_time_held() {
         let mut acks = HeldAcks::default();
-        acks.on_ack(&ack(900, 1_200), MIN_RTT, || MIN_RTT);
+        acks.on_ack(&ack(900, 1_200), MIN_RTT, MIN_RTT);
         send(&mut acks, 1_000, 1_030);
         send(&mut acks, 1_040, 1_060);
         for at in (1_000..1_025).step_by(5) {

@@ -73,10 +73,14 @@ impl IntervalMinimum {
         ended
     }
 
-    /// The excess over `base`; zero until an interval has ended.
+    /// The smaller of both; `None` until an interval has ended.
+    pub(super) fn standing(&self) -> Option<Duration> {
+        self.previous.map(|previous| previous.min(self.current.min))
+    }
+
+    /// The excess of the smaller over `base`; zero until an interval has ended.
     pub(super) fn excess(&self, base: Duration) -> Duration {
-        self.previous.map_or(Duration::ZERO, |previous| {
-            previous.min(self.current.min).saturating_sub(base)
-        })
+        self.standing()
+            .map_or(Duration::ZERO, |rtt| rtt.saturating_sub(base))
     }
 }

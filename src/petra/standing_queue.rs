@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Sent};
+use super::ack_aggregation::AckAggregation;
 use super::held_acks::HeldAcks;
+use super::lasting_jitter::LastingJitter;
 use super::lone_flight::LoneFlight;
 use super::min_rtt_filter::{MinRttFilter, Minima};
 use super::rounds::WindowedFilter;
@@ -84,6 +86,7 @@ pub(super) struct StandingQueue {
     floor: WindowedFilter<Duration>,
     noise: RttNoise,
     lone_flight: LoneFlight,
+    lasting_jitter: LastingJitter,
     unqueued: Unqueued,
     /// The same at the highest rate so far: the delay that a connection's own datagrams add.
     /// At the present rate, a small window would make noise look small.
@@ -104,6 +107,7 @@ impl Default for StandingQueue {
             floor: WindowedFilter::new(Duration::min),
             noise: RttNoise::default(),
             lone_flight: LoneFlight::default(),
+            lasting_jitter: LastingJitter::default(),
             unqueued: Unqueued::default(),
             own_delay: Unqueued::default(),
             slow_start_own_delay: Unqueued::default(),
@@ -118,15 +122,17 @@ impl StandingQueue {
         self.lone_flight.on_sent(sent, datagram);
     }
 
-    /// Takes an ACK. `grows`: slow start lets the window grow.
-    pub(super) fn on_ack(&mut self, ack: &Ack, grows: bool) {
+    /// Takes an ACK, and the aggregates of ACKs so far. `grows`: slow start lets the window grow.
+    pub(super) fn on_ack(&mut self, ack: &Ack, grows: bool, aggregation: &AckAggregation) {
         let max_rate = self.own_delay.rate.max(self.unqueued.rate);
         self.own_delay.set(max_rate, self.unqueued.datagram);
         let is_lone = self.lone_flight.on_ack(ack);
         let Some(rtt) = self.min_rtt.on_ack(ack) else {
             return;
         };
-        let min_rtt = || self.min_rtt.min_rtt(ack.rtt.min);
+        let min_rtt = self.min_rtt.min_rtt(ack.rtt.min);
+        self.lasting_jitter
+            .on_ack(ack, min_rtt, self.round.standing(), max_rate, aggregation);
         let sample = self.held_acks.on_ack(ack, rtt, min_rtt);
         if is_lone && grows {
             // Beyond the RTT of earlier packets: where the base RTT falls later, the path has
@@ -135,6 +141,7 @@ impl StandingQueue {
             self.noise.on_lone_packet(sample.saturating_sub(base));
         }
         if let Some(round) = self.round.on_sample(ack.now, sample, ack.rtt.smoothed) {
+            self.lasting_jitter.end_round();
             self.floor.end_round();
             self.floor.add(round.min);
             self.ended = self.measured.take();
@@ -191,8 +198,10 @@ impl StandingQueue {
         min_rtt + floor.saturating_sub(min_rtt).min(most)
     }
 
+    /// The RTT variation that is no queue, in congestion avoidance.
     fn noise(&self) -> Duration {
-        self.noise.of_round(self.own_delay.delay)
+        let range = self.noise.of_round(self.own_delay.delay);
+        range.max(self.lasting_jitter.noise())
     }
 
     fn slow_start_noise(&self, transport_min_rtt: Duration) -> Duration {
@@ -277,7 +286,7 @@ fn min_delay(min_rtt: Duration, divisor: u32, unqueued: Duration) -> Duration {
 }
 
 /// The time that a path of `rate` bytes per second takes to transmit `bytes`.
-fn transmission_time(bytes: f64, rate: f64) -> Duration {
+pub(super) fn transmission_time(bytes: f64, rate: f64) -> Duration {
     Duration::try_from_secs_f64(bytes / rate).unwrap_or(Duration::MAX)
 }
 
