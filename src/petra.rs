@@ -450,7 +450,7 @@ impl Controller for Petra {
         self.rtt = Some(ack.rtt);
         // A pause of the application empties the queue that it has filled.
         let grows = self.window.in_slow_start() && !ack.app_limited;
-        self.queue.on_ack(ack, grows, &self.aggregation);
+        self.queue.on_ack(ack, grows);
         let queued = self.queue_persists();
         let limited = queued || self.loss_rate.limits_rate(self.window.datagram());
         self.delivery.on_ack(ack, limited);

@@ -9,105 +9,127 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Time};
-use super::ack_aggregation::AckAggregation;
 use super::standing_queue::transmission_time;
 
-/// Noise in multiples of the largest fall, which is a part of the jitter. Of 1, 1.5 and 2, the best
-/// in `petra-lab run lab/plans/varying/lasting-jitter.toml`; the queue of cells is the same.
-const FALL_TO_NOISE: u32 = 2;
+/// Noise in multiples of the second largest fall, which is a part of the jitter. Of 2 and 3, the
+/// better in `petra-lab run lab/plans/varying/lasting-jitter.toml`; elsewhere the queue is the same.
+const FALL_TO_NOISE: u32 = 3;
 
 /// Divisor of the fall that gives what a round trip takes from it. Of 16, 32 and 64, the best in an
 /// earlier form (docs/attempts.md, "Jitter that lasts").
 const DECAY_DIVISOR: u32 = 64;
 
-/// Largest fall that counts, in multiples of the minimum RTT. The noise may become a queue. Of 1, 2
-/// and 4 in an earlier form, the smallest with nearly the full effect.
+/// Largest fall that counts, in multiples of the minimum RTT. The noise may become a queue, and so
+/// may the base RTT that it raises. Of 1, 2 and 4 in an earlier form, the smallest with nearly the
+/// full effect.
 const MAX_OVER_MIN_RTT: u32 = 2;
 
-/// Measures the jitter by the largest fall of the RTT.
+/// ACKs within [`GRANULARITY`], and the fall of the RTT in them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct LastingJitter {
-    /// The time of the first ACK of the present aggregate.
+struct Aggregate {
     began: Time,
-    /// The RTT before it.
+    /// The RTT that the packets before it had, at least. Zero if that is the minimum, or if its ACKs
+    /// may have been held.
     before: Duration,
-    /// The last RTT of it.
-    last: Duration,
     /// The minimum RTT of the path before it. A fall to less shows a shorter path.
     floor: Duration,
-    /// The fall in it so far.
+    /// The last RTT in it.
+    last: Duration,
     fall: Duration,
-    /// The minimum RTT of the path as of the last ACK.
+}
+
+/// Measures the jitter by the falls of the RTT.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LastingJitter {
+    current: Aggregate,
+    /// The time of the last ACK, and the minimum RTT of the path as of then.
+    last_ack: Time,
     min_rtt: Duration,
-    /// The largest fall, which decays.
-    largest: Duration,
+    /// The largest fall and the one after it, which decay. A path that changes once has one.
+    falls: [Duration; 2],
 }
 
 impl LastingJitter {
-    /// Takes an ACK with an RTT sample, the minimum RTT of the path, and its highest rate so far in
-    /// bytes per second. `standing`: the least RTT of the last two round trips so far, if they are
-    /// known.
+    /// Takes an ACK with an RTT sample, and the minimum RTT of the path. `standing`: the least RTT
+    /// of the last two round trips so far, if they are known. `max_rate`: the highest rate so far,
+    /// in bytes per second, at which the path takes `two_datagrams` to transmit two.
     pub(super) fn on_ack(
         &mut self,
         ack: &Ack,
         min_rtt: Duration,
         standing: Option<Duration>,
         max_rate: f64,
-        aggregation: &AckAggregation,
+        two_datagrams: Duration,
     ) {
         let rtt = ack.rtt.latest;
-        if ack.now.saturating_sub(self.began) >= GRANULARITY {
-            self.began = ack.now;
-            self.before = standing.unwrap_or_default();
-            // The oldest packet may already be one that was delayed less.
-            self.last = ack.now.saturating_sub(ack.first_sent);
-            self.floor = self.min_rtt;
-            self.fall = Duration::ZERO;
+        // Most ACKs need no division.
+        let sent = || transmission_time(ack.bytes as f64, max_rate);
+        if ack.now.saturating_sub(self.current.began) >= GRANULARITY {
+            self.end_aggregate();
+            let gap = ack.now.saturating_sub(self.last_ack);
+            let counts = |standing: &Duration| {
+                *standing >= self.min_rtt.saturating_add(GRANULARITY)
+                    && gap <= two_datagrams.saturating_add(GRANULARITY)
+            };
+            self.current = Aggregate {
+                began: ack.now,
+                before: standing.filter(counts).unwrap_or_default(),
+                floor: self.min_rtt,
+                // The oldest packet may already be one that was delayed less.
+                last: ack.now.saturating_sub(ack.first_sent),
+                fall: Duration::ZERO,
+            };
         }
-        let fall = self
-            .before
-            .min(self.last)
-            .saturating_sub(rtt.max(self.floor));
+        let aggregate = &mut self.current;
+        let fall = aggregate.before.min(aggregate.last);
+        let fall = fall.saturating_sub(rtt.max(aggregate.floor));
         if fall > Duration::ZERO {
             // The rest is of a pause of the sender, in which a queue drains.
-            let sent = transmission_time(ack.bytes as f64, max_rate);
-            self.fall = self.fall.saturating_add(fall.min(sent));
-            // Where ACKs are always held, the RTT falls within each aggregate.
-            let held = transmission_time(aggregation.typical_bytes(), max_rate);
-            let fall = self.fall.saturating_sub(held);
-            if fall >= GRANULARITY {
-                let most = min_rtt.saturating_mul(MAX_OVER_MIN_RTT);
-                self.largest = self.largest.max(fall.min(most));
-            }
+            aggregate.fall = aggregate.fall.saturating_add(fall.min(sent()));
         }
-        self.last = rtt;
+        aggregate.last = rtt;
+        self.last_ack = ack.now;
         self.min_rtt = min_rtt;
+    }
+
+    fn end_aggregate(&mut self) {
+        let [largest, second] = self.falls;
+        let fall = self.current.fall;
+        if fall < GRANULARITY {
+            return;
+        }
+        self.falls = if fall > largest {
+            [fall, largest]
+        } else {
+            [largest, second.max(fall)]
+        };
     }
 
     /// Ends a round trip.
     pub(super) fn end_round(&mut self) {
-        self.largest -= self.largest / DECAY_DIVISOR;
+        self.falls = self.falls.map(|fall| fall - fall / DECAY_DIVISOR);
     }
 
     /// The RTT variation that such jitter explains.
     pub(super) fn noise(&self) -> Duration {
-        self.largest.saturating_mul(FALL_TO_NOISE)
+        let most = self.min_rtt.saturating_mul(MAX_OVER_MIN_RTT);
+        self.falls[1].min(most).saturating_mul(FALL_TO_NOISE)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::events::{ack, measured, ms, DATAGRAM, MIN_RTT};
+    use super::super::super::events::{measured, ms, DATAGRAM, MIN_RTT};
     use super::*;
 
     /// A datagram in 10 ms, in bytes per second.
     const RATE: f64 = 100.0 * DATAGRAM as f64;
 
-    /// On a path of 90 ms, whose last round trips had at least 120 ms.
+    /// On a path of 90 ms, whose last round trips had at least 120 ms. Its last ACK comes at 990
+    /// ms.
     struct Path {
         jitter: LastingJitter,
         rate: f64,
-        aggregation: AckAggregation,
     }
 
     impl Path {
@@ -115,20 +137,21 @@ mod tests {
             let mut path = Self {
                 jitter: LastingJitter::default(),
                 rate,
-                aggregation: AckAggregation::default(),
             };
-            path.ack(measured(900, 120));
+            path.ack(measured(990, 120));
             path
         }
 
         fn ack(&mut self, ack: Ack) {
             let min_rtt = MIN_RTT.min(ack.rtt.latest);
+            let two_datagrams = transmission_time(2.0 * DATAGRAM as f64, self.rate);
             let standing = Some(ms(120));
             self.jitter
-                .on_ack(&ack, min_rtt, standing, self.rate, &self.aggregation);
+                .on_ack(&ack, min_rtt, standing, self.rate, two_datagrams);
         }
 
-        /// ACKs with these times and RTT samples in microseconds, each of a datagram.
+        /// ACKs with these times and RTT samples in microseconds, each of a datagram. Returns the
+        /// fall in the last aggregate.
         fn fall(mut self, acks: impl IntoIterator<Item = (u64, u64)>) -> Duration {
             for (now, latest) in acks {
                 let (now, latest) = (Duration::from_micros(now), Duration::from_micros(latest));
@@ -136,7 +159,18 @@ mod tests {
                 (ack.now, ack.first_sent, ack.rtt.latest) = (now, now - latest, latest);
                 self.ack(ack);
             }
-            self.jitter.largest
+            self.jitter.current.fall
+        }
+
+        /// A fall at this time.
+        fn fall_by(&mut self, at: u64, fall: u64) {
+            self.ack(measured(at - 10, 120));
+            self.ack(Ack {
+                first_sent: ms(at - 120),
+                bytes: 10 * DATAGRAM,
+                ..measured(at, 120 - fall)
+            });
+            self.ack(measured(at + 2, 120));
         }
     }
 
@@ -153,15 +187,15 @@ mod tests {
     #[test]
     fn a_queue_that_drains_is_no_jitter() {
         // An ACK every 0.5 ms, and a sender at a third of that rate.
-        let acks = (0..20).map(|n| (1_000_000 + 500 * n, 120_000 - 1_000 * n));
-        assert_eq!(Path::new(20.0 * RATE).fall(acks), ms(0));
+        let acks = (0..20).map(|n| (990_500 + 500 * n, 120_000 - 1_000 * n));
+        assert!(Path::new(20.0 * RATE).fall(acks) < GRANULARITY);
     }
 
     #[test]
     fn a_pause_of_the_sender_is_no_jitter() {
         // 30 ms between two datagrams, of which each takes 0.1 ms.
-        let acks = [(1_000_000, 120_000), (1_000_100, 90_000)];
-        assert_eq!(Path::new(100.0 * RATE).fall(acks), ms(0));
+        let acks = [(990_900, 120_000), (991_000, 120_000), (991_100, 90_000)];
+        assert!(Path::new(100.0 * RATE).fall(acks) < GRANULARITY);
     }
 
     #[test]
@@ -169,12 +203,11 @@ mod tests {
         // The newest packet has the RTT of the round trips before.
         let acks = [0, 10, 20, 30].map(|held| (1_000_000 + held, 150_000 - 1_000 * held));
         assert_eq!(Path::new(RATE).fall(acks), ms(0));
-        // It has less, as the queue was drained; all slots are of 10 ms.
-        let acks = [(1_000_000, 120_000), (1_000_100, 110_000)];
-        let mut path = Path::new(RATE);
-        path.aggregation.on_ack(&ack(500, DATAGRAM), None);
-        path.aggregation.on_ack(&ack(600, DATAGRAM), None);
-        assert_eq!(path.fall(acks), ms(0));
+        // It has less, as a queue drains. No ACK came for longer than two datagrams take.
+        let acks = [(1_011_000, 120_000), (1_011_100, 110_000)];
+        assert_eq!(Path::new(RATE).fall(acks), ms(10));
+        let acks = [(1_011_001, 120_000), (1_011_100, 110_000)];
+        assert_eq!(Path::new(RATE).fall(acks), ms(0));
     }
 
     #[test]
@@ -186,7 +219,7 @@ mod tests {
                 bytes: 10 * DATAGRAM,
                 ..measured(1_000, 90)
             });
-            assert_eq!(path.jitter.noise(), ms(2 * fall), "{oldest}");
+            assert_eq!(path.jitter.current.fall, ms(fall), "{oldest}");
         }
     }
 
@@ -201,29 +234,40 @@ mod tests {
     #[test]
     fn without_a_complete_interval_there_is_no_jitter() {
         let mut jitter = LastingJitter::default();
-        let aggregation = AckAggregation::default();
-        for (now, latest) in [(900, 120), (1_000, 120), (1_000, 90)] {
-            let ack = measured(now, latest);
-            jitter.on_ack(&ack, MIN_RTT, None, RATE, &aggregation);
+        for (now, latest) in [(990, 120), (1_000, 120), (1_000, 90)] {
+            jitter.on_ack(&measured(now, latest), MIN_RTT, None, RATE, ms(20));
         }
-        assert_eq!(jitter.noise(), ms(0));
+        assert_eq!(jitter.current.fall, ms(0));
     }
 
     #[test]
-    fn a_fall_counts_up_to_twice_the_minimum_rtt_and_decays() {
-        let mut jitter = LastingJitter::default();
-        let aggregation = AckAggregation::default();
-        for (now, latest) in [(900, 500), (1_000, 500), (1_000, 100)] {
-            let mut ack = measured(now, latest);
-            ack.bytes = 100 * DATAGRAM;
-            let standing = Some(ms(500));
-            jitter.on_ack(&ack, MIN_RTT, standing, RATE, &aggregation);
-        }
-        assert_eq!(jitter.largest, ms(180));
+    fn the_second_largest_fall_is_noise_three_times() {
+        let mut path = Path::new(RATE);
+        let mut noise = |at, fall| {
+            path.fall_by(at, fall);
+            path.jitter.noise()
+        };
+        assert_eq!(noise(2_000, 20), ms(0));
+        assert_eq!(noise(3_000, 10), ms(3 * 10));
+        assert_eq!(noise(4_000, 15), ms(3 * 15));
+        assert_eq!(noise(5_000, 30), ms(3 * 20));
+        assert_eq!(noise(6_000, 5), ms(3 * 20));
+    }
+
+    #[test]
+    fn noise_decays_and_is_limited_by_the_minimum_rtt() {
+        let mut path = Path::new(RATE);
+        path.fall_by(2_000, 20);
+        path.fall_by(3_000, 20);
+        // The path has become shorter.
+        let shorter = measured(4_000, 90);
+        path.jitter
+            .on_ack(&shorter, ms(8), Some(ms(90)), RATE, ms(20));
+        assert_eq!(path.jitter.noise(), ms(3 * 2 * 8));
         // A half remains after 44 round trips: 64 times the logarithm of two.
         for _ in 0..44 {
-            jitter.end_round();
+            path.jitter.end_round();
         }
-        assert!((ms(89)..ms(91)).contains(&jitter.largest));
+        assert!((ms(29)..ms(31)).contains(&path.jitter.noise()));
     }
 }

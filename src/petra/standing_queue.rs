@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Sent};
-use super::ack_aggregation::AckAggregation;
 use super::held_acks::HeldAcks;
 use super::lasting_jitter::LastingJitter;
 use super::lone_flight::LoneFlight;
@@ -122,8 +121,8 @@ impl StandingQueue {
         self.lone_flight.on_sent(sent, datagram);
     }
 
-    /// Takes an ACK, and the aggregates of ACKs so far. `grows`: slow start lets the window grow.
-    pub(super) fn on_ack(&mut self, ack: &Ack, grows: bool, aggregation: &AckAggregation) {
+    /// Takes an ACK. `grows`: slow start lets the window grow.
+    pub(super) fn on_ack(&mut self, ack: &Ack, grows: bool) {
         let max_rate = self.own_delay.rate.max(self.unqueued.rate);
         self.own_delay.set(max_rate, self.unqueued.datagram);
         let is_lone = self.lone_flight.on_ack(ack);
@@ -131,8 +130,13 @@ impl StandingQueue {
             return;
         };
         let min_rtt = self.min_rtt.min_rtt(ack.rtt.min);
-        self.lasting_jitter
-            .on_ack(ack, min_rtt, self.round.standing(), max_rate, aggregation);
+        self.lasting_jitter.on_ack(
+            ack,
+            min_rtt,
+            self.round.standing(),
+            max_rate,
+            self.own_delay.delay,
+        );
         let sample = self.held_acks.on_ack(ack, rtt, min_rtt);
         if is_lone && grows {
             // Beyond the RTT of earlier packets: where the base RTT falls later, the path has

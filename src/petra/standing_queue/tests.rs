@@ -14,15 +14,10 @@ fn persists(queue: &StandingQueue) -> bool {
     queue.persists(MIN_RTT)
 }
 
-/// An ACK by itself.
-fn on_ack(queue: &mut StandingQueue, ack: &Ack, grows: bool) {
-    queue.on_ack(ack, grows, &AckAggregation::default());
-}
-
 /// An ACK every 5 ms, all with this RTT.
 fn flow(queue: &mut StandingQueue, from: u64, to: u64, latest: u64) {
     for now in (from..to).step_by(5) {
-        on_ack(queue, &measured(now, latest), true);
+        queue.on_ack(&measured(now, latest), true);
     }
 }
 
@@ -41,20 +36,26 @@ fn a_queue_persists_when_every_packet_waits() {
 
 /// Every packet waits for 20 ms, or for none at all. A datagram takes 5 ms.
 #[test]
-fn a_delay_that_ended_at_once_is_no_queue_when_it_returns() {
+fn a_delay_that_ended_at_once_twice_is_no_queue_when_it_returns() {
     let mut queue = StandingQueue::default();
     queue.on_rate(240_000.0, 1_200.0);
-    flow(&mut queue, 0, 200, 90);
-    flow(&mut queue, 200, 400, 110);
-    assert!(persists(&queue));
-    for latest in [110, 105, 100, 95, 90] {
-        on_ack(&mut queue, &events::measured(430, latest), false);
+    let mut flow = |from: u64, to, latest| {
+        for now in (from..to).step_by(5) {
+            queue.on_ack(&events::measured(now, latest), false);
+        }
+        persists(&queue)
+    };
+    flow(200, 400, 90);
+    for from in [400, 800] {
+        assert!(flow(from, from + 300, 110));
+        for latest in [110, 105, 100, 95, 90] {
+            flow(from + 300, from + 301, latest);
+        }
+        flow(from + 305, from + 400, 90);
     }
-    flow(&mut queue, 435, 800, 110);
-    assert!(!persists(&queue));
-    // More than twice the fall of 20 ms.
-    flow(&mut queue, 800, 1_000, 160);
-    assert!(persists(&queue));
+    assert!(!flow(1_200, 1_500, 110));
+    // More than three times the fall of 20 ms.
+    assert!(flow(1_500, 2_000, 180));
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn one_packet_that_did_not_wait_disproves_a_queue() {
     let mut queue = StandingQueue::default();
     flow(&mut queue, 0, 400, 95);
     assert!(persists(&queue));
-    on_ack(&mut queue, &measured(400, 91), true);
+    queue.on_ack(&measured(400, 91), true);
     assert!(!persists(&queue));
 }
 
@@ -72,7 +73,7 @@ fn one_packet_that_did_not_wait_disproves_a_queue() {
 fn the_time_that_acks_were_held_is_no_queue_if_the_sender_paused() {
     let excess = |pauses: bool| {
         let mut queue = StandingQueue::default();
-        on_ack(&mut queue, &measured(900, 90), false);
+        queue.on_ack(&measured(900, 90), false);
         for slot in (1_000..2_000).step_by(50) {
             let packets = (slot..slot + if pauses { 30 } else { 50 }).step_by(5);
             for at in packets {
@@ -85,7 +86,7 @@ fn the_time_that_acks_were_held_is_no_queue_if_the_sender_paused() {
                     newest_sent: ms(at),
                     ..measured(slot, slot - at)
                 };
-                on_ack(&mut queue, &acked, false);
+                queue.on_ack(&acked, false);
             }
         }
         queue.round.excess(MIN_RTT)
@@ -101,7 +102,7 @@ fn acks_in_slots_are_no_queue() {
     // Every 20 ms the ACKs of the last 20 ms, the oldest first.
     for now in (20..1_000).step_by(20) {
         for held in [15, 10, 5, 0] {
-            on_ack(&mut queue, &measured(now, 90 + held), true);
+            queue.on_ack(&measured(now, 90 + held), true);
             assert!(!persists(&queue));
             assert!(!queue.is_building(MIN_RTT));
         }
@@ -112,7 +113,7 @@ fn acks_in_slots_are_no_queue() {
 fn without_a_complete_interval_there_is_no_queue() {
     let mut queue = StandingQueue::default();
     assert!(!persists(&queue));
-    on_ack(&mut queue, &measured(0, 500), true);
+    queue.on_ack(&measured(0, 500), true);
     assert!(!persists(&queue));
     assert!(!queue.is_building(MIN_RTT));
 }
@@ -145,7 +146,7 @@ fn four_intervals_of_slow_start_come_before_a_queue() {
     flow(&mut queue, 0, 360, 120);
     assert!(queue.may_be_building(MIN_RTT, ms(120)));
     assert!(!queue.is_building(MIN_RTT));
-    on_ack(&mut queue, &measured(360, 120), true);
+    queue.on_ack(&measured(360, 120), true);
     assert!(queue.is_building(MIN_RTT));
 }
 
@@ -203,7 +204,7 @@ fn of_a_rise_and_a_fall_the_smaller_counts() {
 fn a_fall_between_two_slow_starts_is_not() {
     let mut queue = slow_start([95, 95, 95, 120]);
     for now in (360..720).step_by(5) {
-        on_ack(&mut queue, &measured(now, 120), false);
+        queue.on_ack(&measured(now, 120), false);
     }
     flow(&mut queue, 720, 1_080, 95);
     assert!(queue.may_be_building(MIN_RTT, ms(96)));
@@ -215,7 +216,7 @@ fn after_slow_start_it_is_the_effect_of_a_reduction() {
         let mut queue = StandingQueue::default();
         for now in 0..900 {
             let latest = if (400..650).contains(&now) { 120 } else { 90 };
-            on_ack(&mut queue, &measured(now, latest), in_slow_start);
+            queue.on_ack(&measured(now, latest), in_slow_start);
         }
         assert_eq!(queue.may_be_building(MIN_RTT, ms(120)), !in_slow_start);
     }
@@ -248,11 +249,7 @@ fn jitter_does_not_build_a_queue() {
     let mut queue = StandingQueue::default();
     // Jitter of 18 ms: a base RTT of 90 + 28, a threshold of 11.25 ms and the noise.
     for (index, now) in (0..1_000).step_by(5).enumerate() {
-        on_ack(
-            &mut queue,
-            &measured(now, 118 + 6 * (index as u64 % 4)),
-            true,
-        );
+        queue.on_ack(&measured(now, 118 + 6 * (index as u64 % 4)), true);
     }
     assert!(!queue.is_building(MIN_RTT));
     assert!(!queue.may_be_building(MIN_RTT, ms(118 + 23)));
@@ -263,7 +260,7 @@ fn jitter_does_not_build_a_queue() {
 fn few_samples_do_not_make_an_interval() {
     let mut queue = StandingQueue::default();
     for now in [0, 100, 200] {
-        on_ack(&mut queue, &measured(now, 120), true);
+        queue.on_ack(&measured(now, 120), true);
     }
     assert!(!persists(&queue));
 }
@@ -307,7 +304,7 @@ fn two_datagrams_form_no_queue() {
 /// RTTs that differ from ACK to ACK, from `least` to `least` + 6 ms.
 fn jittered(queue: &mut StandingQueue, from: u64, to: u64, least: u64) {
     for (index, now) in (from..to).step_by(5).enumerate() {
-        on_ack(queue, &measured(now, least + 2 * (index as u64 % 4)), true);
+        queue.on_ack(&measured(now, least + 2 * (index as u64 % 4)), true);
     }
 }
 
@@ -350,11 +347,11 @@ fn the_delay_of_ones_own_datagrams_is_no_noise() {
     jittered(&mut queue, 0, 1_000, 94);
     // Two datagrams of 1200 bytes take 2 ms.
     queue.on_rate(1_200_000.0, 1_200.0);
-    on_ack(&mut queue, &measured(1_000, 94), true);
+    queue.on_ack(&measured(1_000, 94), true);
     assert_eq!(queue.noise(), ms(4));
     // At a tenth of the rate they would take 20 ms, but a small window is not a slow path.
     queue.on_rate(120_000.0, 1_200.0);
-    on_ack(&mut queue, &measured(1_005, 94), true);
+    queue.on_ack(&measured(1_005, 94), true);
     assert_eq!(queue.noise(), ms(4));
 }
 
@@ -364,7 +361,7 @@ fn in_slow_start_it_is_that_at_the_rate_of_acks() {
     jittered(&mut queue, 0, 1_000, 94);
     // Two datagrams of 1200 bytes take 20 ms at the rate that the window allows.
     queue.on_rate(120_000.0, 1_200.0);
-    on_ack(&mut queue, &measured(1_000, 94), true);
+    queue.on_ack(&measured(1_000, 94), true);
     // At four times the rate, 5 ms; ACKs that come faster show no more.
     for (rate, noise) in [(0.0, 0), (480_000.0, 1), (4_800_000.0, 1), (120_000.0, 0)] {
         queue.on_slow_start_rate(rate);
@@ -385,7 +382,7 @@ fn ack_aggregation_is_not_jitter() {
     let mut queue = StandingQueue::default();
     for now in (20..2_000).step_by(20) {
         for held in [15, 10, 5, 0] {
-            on_ack(&mut queue, &measured(now, 95 + held), true);
+            queue.on_ack(&measured(now, 95 + held), true);
         }
     }
     assert_eq!(queue.base_rtt(MIN_RTT), MIN_RTT);
@@ -413,7 +410,7 @@ fn reordering_does_not_lower_the_base() {
 #[test]
 fn a_round_trip_is_as_long_as_it_was_measured() {
     let mut queue = StandingQueue::default();
-    on_ack(&mut queue, &measured(900, 90), true);
+    queue.on_ack(&measured(900, 90), true);
     for slot in (1_000..2_000).step_by(50) {
         for at in (slot..slot + 30).step_by(5) {
             queue.on_sent(&sent(at, 1_200), 1_200);
@@ -421,8 +418,7 @@ fn a_round_trip_is_as_long_as_it_was_measured() {
         // The ACKs of the slot before the last two.
         for sent in (slot - 150..slot - 120).step_by(5) {
             let now = slot + 20;
-            on_ack(
-                &mut queue,
+            queue.on_ack(
                 &Ack {
                     first_sent: ms(sent),
                     newest_sent: ms(sent),
@@ -441,7 +437,7 @@ fn a_round_trip_is_as_long_as_it_was_measured() {
 fn after_a_lone_packet(latest: u64, grows: bool) -> StandingQueue {
     let mut queue = StandingQueue::default();
     for now in [1, 2, 3, 4] {
-        on_ack(&mut queue, &measured(now, 90), grows);
+        queue.on_ack(&measured(now, 90), grows);
     }
     for bytes_in_flight in [1_200, 2_400, 3_600] {
         queue.on_sent(&sent(10, bytes_in_flight), 1_200);
@@ -450,7 +446,7 @@ fn after_a_lone_packet(latest: u64, grows: bool) -> StandingQueue {
         newest_sent: ms(10),
         ..measured(10 + latest, latest)
     };
-    on_ack(&mut queue, &first, grows);
+    queue.on_ack(&first, grows);
     queue
 }
 
@@ -484,7 +480,7 @@ fn a_small_delay_of_a_lone_packet_hides_no_growth() {
 #[test]
 fn an_rtt_that_falls_behind_a_lone_packet_is_no_noise() {
     let mut queue = after_a_lone_packet(90, true);
-    on_ack(&mut queue, &measured(150, 45), true);
+    queue.on_ack(&measured(150, 45), true);
     assert!(!queue.noise_hides_growth(ms(45)));
     assert!(queue.may_be_building(ms(45), ms(45 + 3)));
 }
