@@ -12,7 +12,7 @@ use super::super::controller::{Ack, Time};
 use super::standing_queue::transmission_time;
 
 /// Noise in multiples of the second largest fall, which is a part of the jitter. Of 2 and 3, the
-/// better in `petra-lab run lab/plans/varying/lasting-jitter.toml`; elsewhere the queue is the same.
+/// better in `petra-lab run lab/plans/varying/lasting-jitter.toml`; other queues are the same.
 const FALL_TO_NOISE: u32 = 3;
 
 /// Divisor of the fall that gives what a round trip takes from it. Of 16, 32 and 64, the best in an
@@ -28,7 +28,7 @@ const MAX_OVER_MIN_RTT: u32 = 2;
 #[derive(Clone, Copy, Debug, Default)]
 struct Aggregate {
     began: Time,
-    /// The RTT that the packets before it had, at least. Zero if that is the minimum, or if its ACKs
+    /// The RTT that the packets before it had, at least. Zero if that is the minimum, or if ACKs
     /// may have been held.
     before: Duration,
     /// The minimum RTT of the path before it. A fall to less shows a shorter path.
