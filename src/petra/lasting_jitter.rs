@@ -65,7 +65,7 @@ impl LastingJitter {
         // Most ACKs need no division.
         let sent = || transmission_time(ack.bytes as f64, max_rate);
         if ack.now.saturating_sub(self.current.began) >= GRANULARITY {
-            self.end_aggregate();
+            self.end_aggregate(two_datagrams);
             let gap = ack.now.saturating_sub(self.last_ack);
             let counts = |standing: &Duration| {
                 *standing >= self.min_rtt.saturating_add(GRANULARITY)
@@ -92,9 +92,10 @@ impl LastingJitter {
         self.min_rtt = min_rtt;
     }
 
-    fn end_aggregate(&mut self) {
+    fn end_aggregate(&mut self, two_datagrams: Duration) {
         let [largest, second] = self.falls;
-        let fall = self.current.fall;
+        // An ACK of two packets falls by as much where a queue drains.
+        let fall = self.current.fall.saturating_sub(two_datagrams);
         if fall < GRANULARITY {
             return;
         }
@@ -162,13 +163,13 @@ mod tests {
             self.jitter.current.fall
         }
 
-        /// A fall at this time.
+        /// A fall at this time, and by two datagrams more.
         fn fall_by(&mut self, at: u64, fall: u64) {
-            self.ack(measured(at - 10, 120));
+            self.ack(measured(at - 2, 120));
             self.ack(Ack {
                 first_sent: ms(at - 120),
-                bytes: 10 * DATAGRAM,
-                ..measured(at, 120 - fall)
+                bytes: 100 * DATAGRAM,
+                ..measured(at, 120 - fall - 2)
             });
             self.ack(measured(at + 2, 120));
         }
@@ -242,7 +243,7 @@ mod tests {
 
     #[test]
     fn the_second_largest_fall_is_noise_three_times() {
-        let mut path = Path::new(RATE);
+        let mut path = Path::new(10.0 * RATE);
         let mut noise = |at, fall| {
             path.fall_by(at, fall);
             path.jitter.noise()
@@ -250,19 +251,19 @@ mod tests {
         assert_eq!(noise(2_000, 20), ms(0));
         assert_eq!(noise(3_000, 10), ms(3 * 10));
         assert_eq!(noise(4_000, 15), ms(3 * 15));
-        assert_eq!(noise(5_000, 30), ms(3 * 20));
+        assert_eq!(noise(5_000, 25), ms(3 * 20));
         assert_eq!(noise(6_000, 5), ms(3 * 20));
     }
 
     #[test]
     fn noise_decays_and_is_limited_by_the_minimum_rtt() {
-        let mut path = Path::new(RATE);
+        let mut path = Path::new(10.0 * RATE);
         path.fall_by(2_000, 20);
         path.fall_by(3_000, 20);
         // The path has become shorter.
         let shorter = measured(4_000, 90);
         path.jitter
-            .on_ack(&shorter, ms(8), Some(ms(90)), RATE, ms(20));
+            .on_ack(&shorter, ms(8), Some(ms(90)), 10.0 * RATE, ms(2));
         assert_eq!(path.jitter.noise(), ms(3 * 2 * 8));
         // A half remains after 44 round trips: 64 times the logarithm of two.
         for _ in 0..44 {
