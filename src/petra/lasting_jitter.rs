@@ -42,10 +42,10 @@ struct Aggregate {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LastingJitter {
     current: Aggregate,
-    /// The time of the last ACK, and the minimum RTT of the path as of then.
+    /// The time of the last ACK with an RTT sample, and the minimum RTT of the path as of then.
     last_ack: Time,
     min_rtt: Duration,
-    /// The largest fall and the one after it, which decay. A path that changes once has one.
+    /// The largest and the second largest fall, which decay. A path that changes once has one.
     falls: [Duration; 2],
 }
 
