@@ -337,16 +337,11 @@ impl Petra {
         if ack.app_limited {
             self.competition.abandon_test();
         }
-        let (window, datagram) = (self.window.bytes(), self.window.datagram());
-        let restored = self.policing.end_round(window, datagram, ack.app_limited);
-        // The BDP may be less by now.
-        if let Some((before, bdp)) = restored.zip(self.bdp()) {
-            self.window.restore(before.min(bdp), self.window.ssthresh());
+        let datagram = self.window.datagram();
+        if let Some(bytes) = self.policing.end_round(datagram, ack.app_limited) {
+            self.window.restore(bytes, self.window.ssthresh());
         }
-        if let Some(bytes) = self
-            .competition
-            .end_round(ack.now, queued, self.window.datagram())
-        {
+        if let Some(bytes) = self.competition.end_round(ack.now, queued, datagram) {
             self.window.restore(bytes, self.window.ssthresh());
         }
         if !forgotten && !self.may_grow_as_cubic() {
@@ -464,7 +459,7 @@ impl Controller for Petra {
         self.loss_rate.on_ack(ack.bytes, &self.window);
         self.loss_history.on_ack(ack.bytes, &self.window);
         self.competition.on_ack(ack.bytes);
-        self.policing.on_ack(ack.bytes);
+        self.policing.on_ack(ack.bytes, &self.window);
         let round_ends = self.rounds.ends(ack);
         if round_ends {
             self.end_round(ack);
@@ -487,7 +482,7 @@ impl Controller for Petra {
         self.loss_rate.on_loss(loss.bytes, &self.window);
         self.loss_history.on_loss(loss.bytes, &self.window);
         self.path_change.on_loss(loss.bytes);
-        self.policing.on_loss(loss.bytes, loss.last_sent);
+        self.policing.on_loss(loss.last_sent, &self.window);
         // As the transport counts: a packet sent after the event belongs to another event.
         if self.loss_event.is_none_or(|began| loss.last_sent > began) {
             self.loss_event = Some(loss.now);
@@ -506,8 +501,7 @@ impl Controller for Petra {
         if let Decision::TestPolicer { restore, .. } = decision {
             // Less is delivered in this test, whoever else sends.
             self.competition.abandon_test();
-            let rate = self.loss_history.share();
-            self.policing.begin_test(loss.now, rate, restore);
+            self.policing.begin_test(loss.now, restore);
             return;
         }
         self.test_competition(None);

@@ -1,6 +1,7 @@
 //! The response to each congestion signal, as a value: reduce the window, or keep it and why.
 
 use super::super::controller::{Ack, CongestionExperienced, Loss, Pto};
+use super::policing::POLICED_SHARE;
 use super::standing_queue::StandingQueue;
 use super::{Petra, Target};
 
@@ -13,9 +14,9 @@ pub(super) const BETA: f64 = 0.7;
 /// returns so seldom that a lost one ends in a PTO, and each PTO doubles the next.
 const MIN_HEAVY_LOSS_DATAGRAMS: f64 = 6.0;
 
-/// Share of the window that remains after a loss behind a policer, and of the BDP in a test for
-/// one. With so much less, a policer drops hardly anything.
-const POLICED_SHARE: f64 = 0.85;
+/// Share of what is delivered that remains while a policer is tested for. With so much less, it
+/// drops hardly anything, and other flows need some round trips to take the rest.
+const DIP_SHARE: f64 = BETA;
 
 /// Datagrams that a test for a policer and the losses behind one leave at least.
 const MIN_POLICED_DATAGRAMS: f64 = 4.0;
@@ -138,8 +139,8 @@ impl Petra {
             Decision::Reduce(target.max(BETA * bytes).min(bytes))
         } else if self.losses_show_queue() {
             self.hidden_queue_response(bdp)
-        } else if let Some(reduced) = self.policed_window(heavy) {
-            Decision::Reduce(reduced)
+        } else if let Some(decision) = self.policed_response(heavy) {
+            decision
         } else if heavy {
             self.heavy_loss_response(bdp)
         } else {
@@ -167,16 +168,26 @@ impl Petra {
         Decision::Reduce(reduced.max(least).min(bytes))
     }
 
-    /// The window after a loss behind a policer. A loss below the safe window is the link's if
+    /// The response to a loss behind a policer. A loss below the safe window is the link's if
     /// hardly anything is lost, and otherwise one that other flows have caused.
-    fn policed_window(&self, heavy: bool) -> Option<f64> {
+    fn policed_response(&self, heavy: bool) -> Option<Decision> {
         let bytes = self.window.bytes();
         let share = if heavy { BETA } else { POLICED_SHARE };
         let exceeds = bytes > self.policing.safe_window()?;
         let datagram = self.window.datagram();
         let notable = self.loss_rate.is_notable(datagram) && !heavy;
+        if !exceeds && !notable {
+            return None;
+        }
         let least = (MIN_POLICED_DATAGRAMS * datagram).min(bytes);
-        (exceeds || notable).then(|| least.max(share * bytes))
+        let reduced = least.max(share * bytes);
+        Some(if self.policing.may_test() {
+            let target = least.max(DIP_SHARE * bytes);
+            let restore = reduced;
+            Decision::TestPolicer { target, restore }
+        } else {
+            Decision::Reduce(reduced)
+        })
     }
 
     /// The response to heavy losses without a queue: the BDP. If the window is there already, and
@@ -188,7 +199,7 @@ impl Petra {
         let lasts = self.loss_history.share() > MIN_POLICED_LOSS_RATE;
         let delivered = (1.0 - self.loss_history.share()) * bytes;
         let least = MIN_POLICED_DATAGRAMS * self.window.datagram();
-        let target = (POLICED_SHARE * reduced.min(delivered)).max(least);
+        let target = (DIP_SHARE * reduced.min(delivered)).max(least);
         let is_test = target <= POLICED_SHARE * reduced && reduced >= POLICED_SHARE * bytes;
         if lasts && is_test && self.policing.may_test() {
             Decision::TestPolicer {
