@@ -380,6 +380,7 @@ mod tests {
             policing.on_heavy_losses();
             round(policing, 36, 4);
             rounds += 1;
+            assert!(rounds < 5_000);
         }
         rounds
     }
