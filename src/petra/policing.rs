@@ -437,7 +437,10 @@ mod tests {
     fn losses_that_end_are_a_policers() {
         assert!(detected().is_detected());
         let mut policing = lossy();
+        let rate = policing.rate.share();
         assert_eq!(dip(&mut policing, 28, 1), 60_000.0);
+        // Of all that was sent: 84 datagrams, and the three that were lost.
+        assert_eq!(policing.evidence.expected, rate * 87.0);
         assert!(!policing.is_detected() && !policing.may_test());
         assert_eq!(waits(&mut policing), 8);
         assert_eq!(dip(&mut policing, 28, 0), 51_000.0);
