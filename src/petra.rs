@@ -281,7 +281,7 @@ impl Petra {
         self.window.reduce_to(target, reason);
         if self.window.bytes() < before {
             // The window to restore is of before this reduction.
-            self.policing.abandon_test();
+            self.policing.abandon_dip();
         }
         // What a drain takes is given back if there is competition.
         if (reason != Reduction::Queue || self.policing.is_detected()) && self.may_grow_as_cubic() {
@@ -471,7 +471,7 @@ impl Controller for Petra {
         }
         // Growth would distort a test.
         let competition = (queued || self.hidden_queue) && self.competition.is_testing();
-        let testing = competition || self.policing.is_testing();
+        let testing = competition || self.policing.is_dipping();
         if self.window.may_grow(ack) && !testing {
             self.grow(ack);
         }
@@ -501,7 +501,7 @@ impl Controller for Petra {
         if let Decision::TestPolicer { restore, .. } = decision {
             // Less is delivered in this test, whoever else sends.
             self.competition.abandon_test();
-            self.policing.begin_test(loss.now, restore);
+            self.policing.begin_dip(loss.now, restore);
             return;
         }
         self.test_competition(None);

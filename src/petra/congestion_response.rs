@@ -181,7 +181,7 @@ impl Petra {
         }
         let least = (MIN_POLICED_DATAGRAMS * datagram).min(bytes);
         let reduced = least.max(share * bytes);
-        Some(if self.policing.may_test() {
+        Some(if self.policing.may_dip() {
             let target = least.max(DIP_SHARE * bytes);
             let restore = reduced;
             Decision::TestPolicer { target, restore }
@@ -201,7 +201,7 @@ impl Petra {
         let least = MIN_POLICED_DATAGRAMS * self.window.datagram();
         let target = (DIP_SHARE * reduced.min(delivered)).max(least);
         let is_test = target <= POLICED_SHARE * reduced && reduced >= POLICED_SHARE * bytes;
-        if lasts && is_test && self.policing.may_test() {
+        if lasts && is_test && self.policing.may_dip() {
             Decision::TestPolicer {
                 target,
                 restore: reduced,

@@ -189,7 +189,7 @@ impl Policing {
     }
 
     /// Returns true if a dip may begin.
-    pub(super) fn may_test(&self) -> bool {
+    pub(super) fn may_dip(&self) -> bool {
         match self.state {
             State::Unknown { rounds } => rounds == 0 && self.reductions >= MIN_REDUCTIONS,
             State::Dip { .. } => false,
@@ -198,7 +198,7 @@ impl Policing {
     }
 
     /// Starts a dip: the window was reduced. `restore`: the window to return to.
-    pub(super) fn begin_test(&mut self, now: Time, restore: f64) {
+    pub(super) fn begin_dip(&mut self, now: Time, restore: f64) {
         self.calm_rounds = 0;
         self.state = State::Dip {
             began: now,
@@ -223,18 +223,22 @@ impl Policing {
         }
     }
 
-    /// Ends a test without a conclusion, at another reduction.
-    pub(super) fn abandon_test(&mut self) {
+    /// Ends a dip without a conclusion, at another reduction. A policer that was found stays.
+    pub(super) fn abandon_dip(&mut self) {
         match self.state {
             State::Dip { safe: None, .. } => self.wait(),
-            State::Dip {
-                safe: Some(safe), ..
-            } => {
-                let rounds = DIP_DISTANCE;
-                self.state = State::Policed { safe, rounds };
-            }
+            State::Dip { safe, .. } => self.await_dip(safe),
             _ => {}
         }
+    }
+
+    /// Goes on with a test after some round trips. `safe`: of the policer that is tested again.
+    fn await_dip(&mut self, safe: Option<f64>) {
+        let rounds = DIP_DISTANCE;
+        self.state = match safe {
+            Some(safe) => State::Policed { safe, rounds },
+            None => State::Unknown { rounds },
+        };
     }
 
     /// Ends a test: the losses are the link's.
@@ -301,11 +305,7 @@ impl Policing {
         } else if likelihood > POLICER_LIKELIHOOD && self.evidence.dips >= MIN_DIPS {
             return self.found(restore, safe);
         } else {
-            let rounds = DIP_DISTANCE;
-            self.state = match safe {
-                Some(safe) => State::Policed { safe, rounds },
-                None => State::Unknown { rounds },
-            };
+            self.await_dip(safe);
         }
         restore
     }
@@ -326,7 +326,7 @@ impl Policing {
     }
 
     /// Returns true until a dip ends.
-    pub(super) fn is_testing(&self) -> bool {
+    pub(super) fn is_dipping(&self) -> bool {
         matches!(self.state, State::Dip { .. })
     }
 
@@ -376,7 +376,7 @@ mod tests {
     /// begin.
     fn waits(policing: &mut Policing) -> u32 {
         let mut rounds = 0;
-        while !policing.may_test() {
+        while !policing.may_dip() {
             policing.on_heavy_losses();
             round(policing, 36, 4);
             rounds += 1;
@@ -398,15 +398,15 @@ mod tests {
     /// A dip whose last three round trips have so many datagrams and losses each. Returns the
     /// window to return to.
     fn dip(policing: &mut Policing, acked: u64, losses: u64) -> f64 {
-        policing.begin_test(ms(100), 60_000.0);
+        policing.begin_dip(ms(100), 60_000.0);
         // These do not show its effect.
         assert_eq!(round(policing, 20, 9), None);
         assert_eq!(round(policing, 20, 9), None);
         assert_eq!(round(policing, acked, losses), None);
         assert_eq!(round(policing, acked, losses), None);
-        assert!(policing.is_testing());
+        assert!(policing.is_dipping());
         let restored = round(policing, acked, losses);
-        assert!(!policing.is_testing());
+        assert!(!policing.is_dipping());
         restored.expect("a dip ends")
     }
 
@@ -422,13 +422,13 @@ mod tests {
     fn the_third_reduction_in_a_row_is_a_test() {
         let mut policing = Policing::default();
         policing.on_heavy_losses();
-        assert!(!policing.may_test());
+        assert!(!policing.may_dip());
         policing.on_heavy_losses();
-        assert!(policing.may_test());
+        assert!(policing.may_dip());
         (0..32).for_each(|_| assert_eq!(round(&mut policing, 40, 0), None));
-        assert!(policing.may_test());
+        assert!(policing.may_dip());
         round(&mut policing, 40, 0);
-        assert!(!policing.may_test());
+        assert!(!policing.may_dip());
     }
 
     /// A link that loses a tenth loses 8.4 of 84 datagrams. None is 0.9 x 8.4 = 7.6 in favour of a
@@ -441,7 +441,7 @@ mod tests {
         assert_eq!(dip(&mut policing, 28, 1), 60_000.0);
         // Of all that was sent: 84 datagrams, and the three that were lost.
         assert_eq!(policing.evidence.expected, rate * 87.0);
-        assert!(!policing.is_detected() && !policing.may_test());
+        assert!(!policing.is_detected() && !policing.may_dip());
         assert_eq!(waits(&mut policing), 8);
         assert_eq!(dip(&mut policing, 28, 0), 51_000.0);
     }
@@ -462,7 +462,7 @@ mod tests {
         let mut policing = lossy();
         dip(&mut policing, 28, 0);
         (0..33).for_each(|_| assert_eq!(round(&mut policing, 36, 4), None));
-        assert!(!policing.may_test());
+        assert!(!policing.may_dip());
         waits(&mut policing);
         assert_eq!(dip(&mut policing, 28, 0), 60_000.0);
     }
@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(rate(4), rate(9));
         let seen = |losses| {
             let mut policing = lossy();
-            policing.begin_test(ms(100), 60_000.0);
+            policing.begin_dip(ms(100), 60_000.0);
             (0..3).for_each(|_| assert_eq!(round(&mut policing, 20, 9), None));
             round(&mut policing, 20, losses);
             match policing.state {
@@ -520,7 +520,7 @@ mod tests {
     fn what_left_before_a_dip_does_not_count() {
         let mut policing = lossy();
         for _ in 0..2 {
-            policing.begin_test(ms(100), 60_000.0);
+            policing.begin_dip(ms(100), 60_000.0);
             for _ in 0..DIP_ROUNDS {
                 (0..9).for_each(|_| policing.on_loss(ms(100), &window()));
                 round(&mut policing, 28, 0);
@@ -552,10 +552,10 @@ mod tests {
     fn a_policer_stays_until_a_test_is_sure() {
         let mut policing = detected();
         waits(&mut policing);
-        policing.begin_test(ms(100), 60_000.0);
-        assert!(policing.is_detected() && !policing.may_test());
+        policing.begin_dip(ms(100), 60_000.0);
+        assert!(policing.is_detected() && !policing.may_dip());
         assert_eq!(policing.safe_window(), None);
-        policing.abandon_test();
+        policing.abandon_dip();
         assert_eq!(policing.safe_window(), Some(51_000.0));
         // 0.9 x 2.4 = 2.2.
         assert_eq!(waits(&mut policing), 8);
@@ -576,8 +576,8 @@ mod tests {
             round(&mut policing, 1_000, losses);
             policing
         };
-        assert!(after(1).is_detected() && after(1).may_test());
-        assert!(!after(0).is_detected() && !after(0).may_test());
+        assert!(after(1).is_detected() && after(1).may_dip());
+        assert!(!after(0).is_detected() && !after(0).may_dip());
     }
 
     #[test]
@@ -585,9 +585,9 @@ mod tests {
         let mut policing = detected();
         policing.on_reduction(51_001.0, 35_000.0, true);
         policing.on_reduction(51_000.0, 43_350.0, false);
-        assert!(policing.is_detected() && !policing.may_test());
+        assert!(policing.is_detected() && !policing.may_dip());
         policing.on_reduction(51_000.0, 35_000.0, true);
-        assert!(policing.is_detected() && policing.may_test());
+        assert!(policing.is_detected() && policing.may_dip());
     }
 
     #[test]
@@ -603,14 +603,14 @@ mod tests {
     #[test]
     fn an_application_that_holds_back_ends_a_dip_without_a_conclusion() {
         let mut policing = lossy();
-        policing.begin_test(ms(100), 60_000.0);
+        policing.begin_dip(ms(100), 60_000.0);
         for _ in 0..3 {
             round(&mut policing, 100, 0);
         }
         assert_eq!(policing.end_round(DATAGRAM as f64, true), None);
-        assert!(policing.is_testing());
+        assert!(policing.is_dipping());
         assert_eq!(round(&mut policing, 100, 0), Some(60_000.0));
-        assert!(!policing.is_testing() && !policing.is_detected());
+        assert!(!policing.is_dipping() && !policing.is_detected());
         assert_eq!(waits(&mut policing), 8);
         // The next one is the first that counts.
         assert_eq!(dip(&mut policing, 28, 0), 60_000.0);
@@ -618,15 +618,15 @@ mod tests {
     }
 
     #[test]
-    fn an_abandoned_test_concludes_nothing() {
+    fn an_abandoned_dip_concludes_nothing() {
         let mut policing = lossy();
-        policing.begin_test(ms(100), 60_000.0);
-        policing.abandon_test();
+        policing.begin_dip(ms(100), 60_000.0);
+        policing.abandon_dip();
         assert_eq!(round(&mut policing, 400, 0), None);
-        assert!(!policing.is_detected() && !policing.is_testing() && !policing.may_test());
+        assert!(!policing.is_detected() && !policing.is_dipping() && !policing.may_dip());
         // What was found stays.
         let mut policing = detected();
-        policing.abandon_test();
+        policing.abandon_dip();
         assert!(policing.is_detected());
     }
 }

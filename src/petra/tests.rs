@@ -68,7 +68,7 @@ fn behind_a_policer(safe: f64) -> Petra {
         petra.policing.end_round(DATAGRAM as f64, false);
     }
     for _ in 0..2 {
-        petra.policing.begin_test(ms(1_900), safe / 0.85);
+        petra.policing.begin_dip(ms(1_900), safe / 0.85);
         for _ in 0..5 {
             petra.policing.on_ack(100 * DATAGRAM, &petra.window);
             petra.policing.end_round(DATAGRAM as f64, false);
@@ -354,7 +354,7 @@ mod on_loss {
         assert_near(restore, bytes);
         assert_near(target, 0.7 * (1.0 - petra.loss_history.share()) * bytes);
         petra.on_loss(&loss(2_700));
-        assert!(petra.policing.is_testing());
+        assert!(petra.policing.is_dipping());
         assert_eq!(petra.metrics().loss_response, Some("test_policer"));
         // It does not grow until the effect is known.
         let window = petra.window();
@@ -366,7 +366,7 @@ mod on_loss {
             packets: 1,
             whole_event: true,
         });
-        assert!(!petra.policing.is_testing());
+        assert!(!petra.policing.is_dipping());
         assert_eq!(petra.window(), bytes as u64);
     }
 
@@ -434,7 +434,7 @@ mod on_loss {
         let decision = petra.loss_response(&loss(2_000));
         assert_eq!(decision, Decision::TestPolicer { target, restore });
         petra.on_loss(&loss(2_000));
-        assert!(petra.policing.is_testing() && !petra.policing.may_test());
+        assert!(petra.policing.is_dipping() && !petra.policing.may_dip());
         // A loss in the dip is counted, and not reduced for.
         let kept = petra.loss_response(&loss(2_100));
         assert_eq!(kept, Decision::Keep(Why::NoQueue));
@@ -460,7 +460,7 @@ mod on_loss {
         petra.loss_rate.on_loss(10 * DATAGRAM, &petra.window);
         assert_near(reduction(petra.loss_response(&loss(2_000))), 14_000.0);
         petra.on_loss(&loss(2_000));
-        assert!(petra.policing.is_detected() && petra.policing.may_test());
+        assert!(petra.policing.is_detected() && petra.policing.may_dip());
     }
 
     #[test]
@@ -480,7 +480,7 @@ mod on_loss {
                 petra.loss_rate.on_loss(13 * DATAGRAM, &petra.window);
                 petra.on_loss(&loss(now));
             }
-            petra.policing.may_test()
+            petra.policing.may_dip()
         };
         let mut alone = steady(petra());
         flow(&mut alone, 2_000, 2_700, 90);
@@ -497,7 +497,7 @@ mod on_loss {
         petra.loss_rate.on_loss(13 * DATAGRAM, &petra.window);
         petra.on_loss(&loss(2_900));
         assert_eq!(petra.window(), 5_000);
-        assert!(petra.policing.is_testing());
+        assert!(petra.policing.is_dipping());
     }
 
     /// Congestion Experienced reduces to 0.7 to 0.85, which a test that fails must not undo.
@@ -505,14 +505,14 @@ mod on_loss {
     fn another_reduction_ends_a_test_for_a_policer() {
         let mut petra = policed();
         petra.on_loss(&loss(2_700));
-        assert!(petra.policing.is_testing());
+        assert!(petra.policing.is_dipping());
         petra.on_congestion_experienced(&CongestionExperienced {
             now: ms(2_900),
             last_sent: ms(2_800),
             bytes_in_flight: 5 * DATAGRAM,
             rtt: None,
         });
-        assert!(!petra.policing.is_testing());
+        assert!(!petra.policing.is_dipping());
     }
 
     #[test]
@@ -528,7 +528,7 @@ mod on_loss {
         // RFC 9002, Section 7.8: a window that is not used does not grow.
         assert_eq!(petra.window(), tested);
         petra.on_ack(&measured(3_100, 90));
-        assert!(!petra.policing.is_testing());
+        assert!(!petra.policing.is_dipping());
         // To the window of before, and with it the growth of an ACK.
         let growth = petra.window() as f64 - before;
         assert!((0.0..=0.1 * DATAGRAM as f64).contains(&growth), "{growth}");
