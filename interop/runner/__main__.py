@@ -60,7 +60,7 @@ def arguments():
     fourth.add_argument("--seconds", type=float, default=20, help="duration of a download")
     fifth = commands.add_parser("bench", parents=[both], help="speed, CPU time and memory on this machine")
     fifth.add_argument("--server", action="append", help="a row of the tables; repeatable; all if not given")
-    fifth.add_argument("--turns", type=int, default=2, help="runs of each, of which the best counts; memory has one")
+    fifth.add_argument("--turns", type=int, default=2, help="runs of each, of which the best counts")
     options = parser.parse_args()
     if "cc" in options and options.command != "stacks":
         options.cc = options.cc or ["petra"]

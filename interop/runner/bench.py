@@ -1,5 +1,5 @@
 """Throughput, CPU time and memory of servers on this machine, each with the client of its own stack
-if there is one. Every figure but memory is the best of several runs in turns."""
+if there is one. Every figure is the best of several runs in turns."""
 
 import json
 import sys
@@ -121,16 +121,12 @@ def bench(options, peers, out):
     pairs = {name: pair for name, pair in pairs.items() if name in (options.server or pairs)}
     folder = prepare(out / "both")
     tables = {title: lambda pair, _, title=title: work(folder, pair, title) for title in WORK}
-    # Memory hardly depends on other work, and is measured once.
-    once = {f"Memory of {count} connections": lambda pair, _, count=count: memory(folder, pair, peers, count)
-            for count in CONNECTIONS}
-    tables |= once
+    tables |= {f"Memory of {count} connections": lambda pair, _, count=count: memory(folder, pair, peers, count)
+               for count in CONNECTIONS}
     tables |= {f"1 Gbit/s with {loss} loss": lambda pair, seed, loss=loss: link(folder, pair, peers, loss, seed)
                for loss in LOSSES}
     best, good = {}, True
     for turn, title, name in product(range(1, options.turns + 1), tables, pairs):
-        if turn > 1 and title in once:
-            continue
         try:
             figures = tables[title](pairs[name], turn)
         except Trouble as trouble:
