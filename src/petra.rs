@@ -253,6 +253,17 @@ impl Petra {
         self.test_queue(StandingQueue::explains_loss)
     }
 
+    /// Returns true if a standing queue may be that of competing flows. ACKs in large aggregates
+    /// look like a short one.
+    fn queue_may_be_shared(&self) -> bool {
+        let aggregated = self.target().is_some_and(|it| it.is_of_aggregates());
+        if aggregated {
+            self.queue_explains_loss()
+        } else {
+            self.queue_persists()
+        }
+    }
+
     fn test_queue(&self, test: impl Fn(&StandingQueue, Duration) -> bool) -> bool {
         self.delivery.estimate().is_some() && self.rtt.is_some_and(|rtt| test(&self.queue, rtt.min))
     }
@@ -330,7 +341,7 @@ impl Petra {
         self.aggregation.end_round();
         self.spread = self.spread_for_aggregates();
         self.hidden_queue &= self.test_queue(StandingQueue::may_be_hidden);
-        let queued = self.queue_persists() || self.hidden_queue;
+        let queued = self.queue_may_be_shared() || self.hidden_queue;
         // Where competition is to be tested again, the test follows within a round trip.
         let forgotten = queued && self.competition.is_detected();
         self.increase.end_round(queued, ack.app_limited);

@@ -2,7 +2,8 @@
 //!
 //! After a change of route every packet takes longer than the minimum RTT, as it would behind a
 //! standing queue. But a queue of the connection's own follows its window, a queue of competing
-//! flows follows theirs, and the delay of a longer path stays as it is:
+//! flows follows theirs, and the delay of a longer path stays as it is, or rises with a queue of
+//! the connection's own and falls back to where it was:
 //!
 //! ```text
 //!           (largest window - least window) / rate
@@ -41,8 +42,8 @@ const MAX_LOST_DATAGRAMS: f64 = 1.5;
 const MAX_DOUBLINGS: u32 = 4;
 
 /// Round trips after the last one without a queue in which a comparison may begin. A queue that
-/// an outage left is gone by then.
-const MAX_ROUNDS_TO_BEGIN: u32 = 8;
+/// an outage left is gone by then, at half of the former rate as well.
+const MAX_ROUNDS_TO_BEGIN: u32 = 16;
 
 /// Round trips until a change of the window shows in the delay: at least one, and up to this
 /// many.
@@ -51,7 +52,11 @@ const MAX_LAG: usize = 3;
 /// The least and the largest window.
 type Range = (f64, f64);
 
-/// The extremes of the delay and of the windows over some round trips.
+fn union(left: Range, right: Range) -> Range {
+    (left.0.min(right.0), left.1.max(right.1))
+}
+
+/// The extremes of the delay and of the windows over some round trips with the least delay.
 #[derive(Clone, Copy, Debug)]
 struct Comparison {
     rounds: u32,
@@ -109,6 +114,9 @@ pub(super) struct PathChange {
     delayed_rounds: u32,
     /// The estimated rate in the last round trip without a queue, in bytes per second.
     unqueued_rate: f64,
+    /// The estimated rate in the last round trip since then whose delay included a queue of the
+    /// connection's own: that of the path now.
+    queued_rate: Option<f64>,
     trial: Option<Trial>,
     /// Trials in a row that showed a queue.
     refuted: u32,
@@ -134,7 +142,7 @@ pub(super) struct LongerPath {
     pub(super) min_rtt: Duration,
     /// What the minimum RTT has grown by.
     pub(super) additional: Duration,
-    /// The rate of the path before its change, in bytes per second.
+    /// The rate of the path in bytes per second: of before, unless a queue has shown another.
     pub(super) rate: f64,
 }
 
@@ -190,6 +198,7 @@ impl PathChange {
     /// Ends a round trip without a queue, at this rate.
     pub(super) fn on_calm_round(&mut self, rate: f64) {
         self.unqueued_rate = rate;
+        self.queued_rate = None;
         self.delayed_rounds = 0;
         self.comparison = None;
     }
@@ -213,7 +222,6 @@ impl PathChange {
             windows: [first, second, third].map(|window| (window, window)),
             max_rate: round.rate,
         };
-        let compared = self.comparison.map(|so_far| so_far.and(began));
         let transmission = round.datagram / self.unqueued_rate;
         let resolution = transmission.max(GRANULARITY.as_secs_f64());
         let stays = |it: &Comparison| {
@@ -221,9 +229,17 @@ impl PathChange {
             let most = (additional / VARIATION_DIVISOR).as_secs_f64();
             it.varied() <= most.max(resolution)
         };
+        let may_begin = self.delayed_rounds <= MAX_ROUNDS_TO_BEGIN;
+        let before = self.comparison.take();
+        let compared = before.map(|so_far| so_far.and(began)).filter(stays);
+        let rises = before.is_some_and(|so_far| so_far.explains_rise(&began, resolution));
+        let falls = before.is_some_and(|so_far| round.delay < so_far.min_delay);
+        if compared.is_none() && (rises || falls) {
+            self.queued_rate = Some(round.rate);
+        }
         self.comparison = compared
-            .filter(stays)
-            .or_else(|| (self.delayed_rounds <= MAX_ROUNDS_TO_BEGIN).then_some(began));
+            .or_else(|| before.filter(|_| rises))
+            .or_else(|| may_begin.then_some(began));
         let compared = self.comparison?;
         let least = MIN_ROUNDS << self.refuted.min(MAX_DOUBLINGS);
         let longer = compared.rounds >= least && compared.quotient(resolution) >= MIN_QUOTIENT;
@@ -232,7 +248,7 @@ impl PathChange {
             LongerPath {
                 min_rtt: compared.min_delay,
                 additional: compared.min_delay.saturating_sub(round.base),
-                rate: self.unqueued_rate,
+                rate: self.queued_rate.unwrap_or(self.unqueued_rate),
             }
         })
     }
@@ -240,17 +256,23 @@ impl PathChange {
 
 impl Comparison {
     fn and(self, other: Self) -> Self {
-        let mut windows = self.windows;
-        for ((min, max), (other_min, other_max)) in windows.iter_mut().zip(other.windows) {
-            (*min, *max) = (min.min(other_min), max.max(other_max));
-        }
+        let both = |lag| union(self.windows[lag], other.windows[lag]);
         Self {
             rounds: self.rounds.saturating_add(other.rounds),
             min_delay: self.min_delay.min(other.min_delay),
             max_delay: self.max_delay.max(other.max_delay),
-            windows,
+            windows: std::array::from_fn(both),
             max_rate: self.max_rate.max(other.max_rate),
         }
+    }
+
+    /// Returns true if the window has grown by so much that its queue explains a longer delay.
+    fn explains_rise(&self, round: &Self, resolution: f64) -> bool {
+        let rise = round.min_delay.saturating_sub(self.min_delay);
+        let (least, _) = self.windows.into_iter().fold(self.windows[0], union);
+        let (_, largest) = round.windows.into_iter().fold(round.windows[0], union);
+        let most = (largest - least) / round.max_rate + resolution;
+        !rise.is_zero() && rise.as_secs_f64() <= most
     }
 
     /// Seconds by which the delay varied.
@@ -322,6 +344,51 @@ mod tests {
         let queue = [(260, 100), (240, 100), (215, 100), (190, 100)];
         let growing = (0..8).map(|round| (180, 101 + round));
         assert_eq!(rounds(queue.into_iter().chain(growing)), LONGER);
+    }
+
+    /// A window of 180 datagrams fills a path of 180 ms. This one is below, and above for every
+    /// other three round trips, which shows two round trips later.
+    #[test]
+    fn a_queue_of_the_window_may_come_and_go_on_a_longer_path() {
+        let above = |round: u32| round / 3 % 2 == 1;
+        let windows = (0..20).map(|round| if above(round) { 192 } else { 150 + round });
+        let delays = |queue: u64| {
+            (0..20).map(move |round| match round {
+                // The queue of an outage.
+                0..4 => 260 - 20 * u64::from(round),
+                _ if above(round - 2) => 180 + queue,
+                _ => 180,
+            })
+        };
+        assert_eq!(rounds(delays(12).zip(windows.clone())), LONGER);
+        // More than the growth of the window explains.
+        assert_eq!(rounds(delays(60).zip(windows)), None);
+    }
+
+    #[test]
+    fn its_rate_is_that_of_the_last_queue() {
+        let found = |queue: &[(u64, f64)]| {
+            let mut change = PathChange::default();
+            for _ in 0..MAX_LAG {
+                change.on_calm_round(RATE);
+                change.on_window(100e3);
+            }
+            let stays = (0..8).map(|_| (180, 0.4 * RATE));
+            let mut rounds = queue.iter().copied().chain(stays).zip(0..);
+            rounds.find_map(|((delay, rate), round)| {
+                let delayed = DelayedRound {
+                    rate,
+                    ..delayed(delay)
+                };
+                let found = change.on_delayed_round(delayed);
+                change.on_window(1e3 * f64::from(101 + 20 * round));
+                found.map(|path| path.rate)
+            })
+        };
+        assert_eq!(found(&[]), Some(RATE));
+        assert_eq!(found(&[(260, RATE), (220, 0.5 * RATE)]), Some(0.4 * RATE));
+        let rises = [(180, RATE), (180, RATE), (190, 0.6 * RATE)];
+        assert_eq!(found(&rises), Some(0.6 * RATE));
     }
 
     #[test]

@@ -1080,25 +1080,43 @@ mod in_congestion_avoidance {
         assert_eq!(reduction(decision), 95_000.0);
     }
 
+    /// ACKs of 40 datagrams at a time, 40 ms apart: the same rate. To a window that changed before,
+    /// the delay of a longer path would belong.
+    fn aggregates(petra: &mut Petra, latest: impl Fn(u64) -> u64) {
+        petra.path_change = PathChange::default();
+        for now in (2_000..4_000).step_by(40) {
+            for _ in 0..40 {
+                petra.on_ack(&measured(now, latest(now)));
+            }
+        }
+    }
+
     #[test]
     #[cfg_attr(miri, ignore = "a minute or more in Miri")]
     fn acks_in_large_aggregates_are_drained_to_the_target_at_most() {
         let mut petra = queued(petra());
-        petra.config.drain = true;
-        for now in (2_000..4_000).step_by(40) {
-            for _ in 0..40 {
-                petra.on_ack(&measured(now, 110 + now / 200 % 2 * 15));
-            }
-        }
+        aggregates(&mut petra, |now| 110 + now / 200 % 2 * 15);
         let target = petra.ssthresh_target().unwrap();
         assert!(target > 1.125 * petra.bdp().unwrap());
-        petra.competition = Competition::default();
+        petra.config.drain = true;
         petra.window.set(target + 1_200.0);
         let decision = petra.queue_response(&measured(4_400, 110));
         assert_eq!(reduction(decision), target);
         petra.window.set(target);
         let decision = petra.queue_response(&measured(4_400, 110));
         assert_eq!(decision, Decision::Keep(Why::AckAggregation));
+    }
+
+    #[test]
+    fn a_short_queue_under_acks_in_large_aggregates_is_not_of_competing_flows() {
+        // 1200 bytes a millisecond, 40 datagrams at a time. An eighth of 90 ms is 11.25 ms.
+        for (latest, shared) in [(90, false), (95, false), (110, true)] {
+            let mut petra = queued(petra());
+            aggregates(&mut petra, |_| latest);
+            assert!(petra.target().unwrap().is_of_aggregates());
+            assert_eq!(petra.queue_persists(), latest > 90, "{latest}");
+            assert_eq!(petra.queue_may_be_shared(), shared, "{latest}");
+        }
     }
 
     /// A route that is 60 ms longer, until the controller finds it, if it does.
