@@ -254,7 +254,8 @@ impl Petra {
     }
 
     /// Returns true if a standing queue may be that of competing flows. ACKs in large aggregates
-    /// look like a short one.
+    /// look like a short one. So does a datagram beside a BDP of less than eight, but two of them
+    /// are a quarter of that BDP, which every queue has to exceed.
     fn queue_may_be_shared(&self) -> bool {
         let aggregated = self.target().is_some_and(|it| it.is_of_aggregates());
         if aggregated {
@@ -393,7 +394,7 @@ impl Petra {
         self.path_change.on_window(self.window.bytes());
     }
 
-    /// Adopts a longer path: slow start up to the window with which the path is as fast as
+    /// Adopts a longer path: slow start up to the window for the rate that is known of it, or as
     /// before.
     fn follow(&mut self, path: LongerPath) {
         let former = self.queue.on_longer_path(path.min_rtt);

@@ -256,6 +256,18 @@ mod tests {
     }
 
     #[test]
+    fn a_fall_counts_from_a_millisecond_on() {
+        for (fall, noise) in [(999, 0), (1_000, 3_000)] {
+            let mut jitter = Path::new(RATE).jitter;
+            for _ in 0..2 {
+                jitter.current.fall = ms(20) + Duration::from_micros(fall);
+                jitter.end_aggregate(ms(20));
+            }
+            assert_eq!(jitter.noise(), Duration::from_micros(noise));
+        }
+    }
+
+    #[test]
     fn noise_decays_and_is_limited_by_the_minimum_rtt() {
         let mut path = Path::new(10.0 * RATE);
         path.fall_by(2_000, 20);

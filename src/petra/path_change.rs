@@ -56,7 +56,8 @@ fn union(left: Range, right: Range) -> Range {
     (left.0.min(right.0), left.1.max(right.1))
 }
 
-/// The extremes of the delay and of the windows over some round trips with the least delay.
+/// The extremes of the delay and of the windows over round trips whose delay stays. Between them
+/// may be others, in which a queue of the connection's own explains a longer delay.
 #[derive(Clone, Copy, Debug)]
 struct Comparison {
     rounds: u32,
@@ -66,6 +67,8 @@ struct Comparison {
     windows: [Range; MAX_LAG],
     /// The highest rate, in bytes per second.
     max_rate: f64,
+    /// The last one.
+    last_rate: f64,
 }
 
 /// A path that counts as longer, unless it proves to be a queue.
@@ -115,7 +118,7 @@ pub(super) struct PathChange {
     /// The estimated rate in the last round trip without a queue, in bytes per second.
     unqueued_rate: f64,
     /// The estimated rate in the last round trip since then whose delay included a queue of the
-    /// connection's own: that of the path now.
+    /// connection's own, which filled the path.
     queued_rate: Option<f64>,
     trial: Option<Trial>,
     /// Trials in a row that showed a queue.
@@ -142,7 +145,7 @@ pub(super) struct LongerPath {
     pub(super) min_rtt: Duration,
     /// What the minimum RTT has grown by.
     pub(super) additional: Duration,
-    /// The rate of the path in bytes per second: of before, unless a queue has shown another.
+    /// The rate of the path in bytes per second: of its last queue, or of before if none is known.
     pub(super) rate: f64,
 }
 
@@ -207,6 +210,7 @@ impl PathChange {
     /// slow start changed it by too much.
     pub(super) fn on_unlimited_round(&mut self) {
         self.comparison = None;
+        self.queued_rate = None;
     }
 
     /// Ends a round trip in which every packet was delayed.
@@ -221,6 +225,7 @@ impl PathChange {
             max_delay: round.delay,
             windows: [first, second, third].map(|window| (window, window)),
             max_rate: round.rate,
+            last_rate: round.rate,
         };
         let transmission = round.datagram / self.unqueued_rate;
         let resolution = transmission.max(GRANULARITY.as_secs_f64());
@@ -232,14 +237,18 @@ impl PathChange {
         let may_begin = self.delayed_rounds <= MAX_ROUNDS_TO_BEGIN;
         let before = self.comparison.take();
         let compared = before.map(|so_far| so_far.and(began)).filter(stays);
-        let rises = before.is_some_and(|so_far| so_far.explains_rise(&began, resolution));
-        let falls = before.is_some_and(|so_far| round.delay < so_far.min_delay);
-        if compared.is_none() && (rises || falls) {
-            self.queued_rate = Some(round.rate);
-        }
-        self.comparison = compared
-            .or_else(|| before.filter(|_| rises))
-            .or_else(|| may_begin.then_some(began));
+        self.comparison = match (before, compared) {
+            (_, Some(compared)) => Some(compared),
+            (Some(so_far), None) if so_far.is_without_queue_of(&began, resolution) => {
+                self.queued_rate = Some(began.last_rate);
+                Some(so_far)
+            }
+            (so_far, None) => {
+                let drained = so_far.filter(|it| began.is_without_queue_of(it, resolution));
+                self.queued_rate = drained.map(|it| it.last_rate);
+                may_begin.then_some(began)
+            }
+        };
         let compared = self.comparison?;
         let least = MIN_ROUNDS << self.refuted.min(MAX_DOUBLINGS);
         let longer = compared.rounds >= least && compared.quotient(resolution) >= MIN_QUOTIENT;
@@ -248,7 +257,7 @@ impl PathChange {
             LongerPath {
                 min_rtt: compared.min_delay,
                 additional: compared.min_delay.saturating_sub(round.base),
-                rate: self.queued_rate.unwrap_or(self.unqueued_rate),
+                rate: self.queued_rate.take().unwrap_or(self.unqueued_rate),
             }
         })
     }
@@ -263,16 +272,18 @@ impl Comparison {
             max_delay: self.max_delay.max(other.max_delay),
             windows: std::array::from_fn(both),
             max_rate: self.max_rate.max(other.max_rate),
+            last_rate: other.last_rate,
         }
     }
 
-    /// Returns true if the window has grown by so much that its queue explains a longer delay.
-    fn explains_rise(&self, round: &Self, resolution: f64) -> bool {
-        let rise = round.min_delay.saturating_sub(self.min_delay);
+    /// Returns true if `longer` differs by a queue of the connection's own: its delay is longer, but
+    /// not by more than its window was larger.
+    fn is_without_queue_of(&self, longer: &Self, resolution: f64) -> bool {
+        let delay = longer.min_delay.saturating_sub(self.min_delay);
         let (least, _) = self.windows.into_iter().fold(self.windows[0], union);
-        let (_, largest) = round.windows.into_iter().fold(round.windows[0], union);
-        let most = (largest - least) / round.max_rate + resolution;
-        !rise.is_zero() && rise.as_secs_f64() <= most
+        let (_, largest) = longer.windows.into_iter().fold(longer.windows[0], union);
+        let most = (largest - least) / longer.last_rate + resolution;
+        !delay.is_zero() && delay.as_secs_f64() <= most
     }
 
     /// Seconds by which the delay varied.
@@ -361,34 +372,87 @@ mod tests {
             })
         };
         assert_eq!(rounds(delays(12).zip(windows.clone())), LONGER);
-        // More than the growth of the window explains.
-        assert_eq!(rounds(delays(60).zip(windows)), None);
+        // The window has grown by 41 datagrams, which take 41 ms.
+        assert_eq!(rounds(delays(42).zip(windows.clone())), LONGER);
+        assert_eq!(rounds(delays(43).zip(windows)), None);
+    }
+
+    /// The rate of the path that is found. Each round trip has a delay in milliseconds, a rate, and
+    /// the window after it in datagrams. `ends` ends the round trips before the delay stays.
+    fn rate(queue: &[(u64, f64, u32)], ends: impl Fn(&mut PathChange)) -> Option<f64> {
+        let mut change = PathChange::default();
+        for _ in 0..MAX_LAG {
+            change.on_calm_round(RATE);
+            change.on_window(100e3);
+        }
+        let round = |change: &mut PathChange, (delay, rate, window): (u64, f64, u32)| {
+            let delayed = DelayedRound {
+                rate,
+                ..delayed(delay)
+            };
+            let found = change.on_delayed_round(delayed);
+            change.on_window(1e3 * f64::from(window));
+            found.map(|path| path.rate)
+        };
+        for queued in queue {
+            assert_eq!(round(&mut change, *queued), None);
+        }
+        ends(&mut change);
+        (0..12).find_map(|n| round(&mut change, (150, 0.4 * RATE, 72 + n)))
     }
 
     #[test]
-    fn its_rate_is_that_of_the_last_queue() {
-        let found = |queue: &[(u64, f64)]| {
-            let mut change = PathChange::default();
-            for _ in 0..MAX_LAG {
-                change.on_calm_round(RATE);
-                change.on_window(100e3);
-            }
-            let stays = (0..8).map(|_| (180, 0.4 * RATE));
-            let mut rounds = queue.iter().copied().chain(stays).zip(0..);
-            rounds.find_map(|((delay, rate), round)| {
-                let delayed = DelayedRound {
-                    rate,
-                    ..delayed(delay)
-                };
-                let found = change.on_delayed_round(delayed);
-                change.on_window(1e3 * f64::from(101 + 20 * round));
-                found.map(|path| path.rate)
-            })
+    fn its_rate_is_that_of_the_last_queue_or_of_before() {
+        let half = 0.5 * RATE;
+        let none = |_: &mut PathChange| ();
+        assert_eq!(rate(&[], none), Some(RATE));
+        // Half of the rate fills a path of 150 ms with 75 datagrams.
+        let full = [(200, half, 85), (200, half, 85)];
+        let drained = [&full[..], &[(170, RATE, 72), (170, half, 72)]].concat();
+        assert_eq!(rate(&drained, none), Some(half));
+        let windows = [72, 72, 90, 90].map(|window| (150, 0.4 * RATE, window));
+        let grown = [&windows[..], &[(176, half, 72)]].concat();
+        assert_eq!(rate(&grown, none), Some(half));
+        // The path itself has become shorter again, also after such a queue.
+        let shorter = [(200, half, 100), (200, half, 100)];
+        assert_eq!(rate(&shorter, none), Some(RATE));
+        let both = [&drained[..], &[(250, half, 72)]].concat();
+        assert_eq!(rate(&both, none), Some(RATE));
+        // What ends a comparison ends what is known of a queue.
+        assert_eq!(rate(&drained, |it| it.on_unlimited_round()), Some(RATE));
+        assert_eq!(rate(&drained, |it| it.on_calm_round(RATE)), Some(RATE));
+    }
+
+    #[test]
+    fn a_queue_is_as_long_as_the_window_of_any_lag_explains() {
+        let round = |delay: u64, windows: [f64; MAX_LAG], last_rate| Comparison {
+            rounds: 1,
+            min_delay: ms(delay),
+            max_delay: ms(delay),
+            windows: windows.map(|window| (window, window)),
+            max_rate: 9.0 * RATE,
+            last_rate,
         };
-        assert_eq!(found(&[]), Some(RATE));
-        assert_eq!(found(&[(260, RATE), (220, 0.5 * RATE)]), Some(0.4 * RATE));
-        let rises = [(180, RATE), (180, RATE), (190, 0.6 * RATE)];
-        assert_eq!(found(&rises), Some(0.6 * RATE));
+        for lag in 0..MAX_LAG {
+            let (mut small, mut large) = ([100e3; MAX_LAG], [100e3; MAX_LAG]);
+            small[lag] = 80e3;
+            large[(lag + 1) % MAX_LAG] = 120e3;
+            let shorter = round(180, small, 9.0 * RATE);
+            let explains = |delay, resolution| {
+                shorter.is_without_queue_of(&round(delay, large, RATE), resolution)
+            };
+            assert!(explains(220, 0.0) && !explains(221, 0.0) && explains(221, 1e-3));
+            assert!(!explains(180, 1e-3) && !explains(170, 1e-3));
+        }
+    }
+
+    #[test]
+    fn a_comparison_begins_within_sixteen_round_trips() {
+        for (before, longer) in [(15, LONGER), (16, None)] {
+            let moves = (0..before).map(|round| (300 + 300 * (round % 2), 100));
+            let stays = (0..30).map(|round| (180, 101 + round));
+            assert_eq!(rounds(moves.chain(stays)), longer, "{before}");
+        }
     }
 
     #[test]

@@ -1116,6 +1116,15 @@ mod in_congestion_avoidance {
             assert!(petra.target().unwrap().is_of_aggregates());
             assert_eq!(petra.queue_persists(), latest > 90, "{latest}");
             assert_eq!(petra.queue_may_be_shared(), shared, "{latest}");
+            // The increase doubles without one.
+            assert_eq!(petra.increase.datagrams(100.0) == 1.0, shared, "{latest}");
+            // Half as much is delivered, over the same queue.
+            petra.competition.on_reduction(None);
+            let detected = (4_000..5_000).step_by(40).any(|now| {
+                (0..20).for_each(|_| petra.on_ack(&measured(now, latest)));
+                petra.competition.is_detected()
+            });
+            assert_eq!(detected, shared, "{latest}");
         }
     }
 
