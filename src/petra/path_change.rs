@@ -276,8 +276,8 @@ impl Comparison {
         }
     }
 
-    /// Returns true if `longer` differs by a queue of the connection's own: its delay is longer, but
-    /// not by more than its window was larger.
+    /// Returns true if `longer` differs by a queue of the connection's own: its delay is longer,
+    /// but not by more than its window was larger.
     fn is_without_queue_of(&self, longer: &Self, resolution: f64) -> bool {
         let delay = longer.min_delay.saturating_sub(self.min_delay);
         let (least, _) = self.windows.into_iter().fold(self.windows[0], union);
