@@ -394,8 +394,7 @@ impl Petra {
         self.path_change.on_window(self.window.bytes());
     }
 
-    /// Adopts a longer path: slow start up to the window for the rate that is known of it, or as
-    /// before.
+    /// Adopts a longer path: slow start up to the window for its rate, if that is known.
     fn follow(&mut self, path: LongerPath) {
         let former = self.queue.on_longer_path(path.min_rtt);
         self.path_change.begin_trial(path, former);
@@ -405,10 +404,11 @@ impl Petra {
         self.cubic = CubicGrowth::default();
         self.increase = AdditiveIncrease::default();
         self.undo = None;
-        let window = path.rate * path.min_rtt.as_secs_f64();
-        if window > self.window.bytes() {
-            self.window.set_ssthresh(window);
-            self.slow_start = SlowStart::new(self.config.alpha.get(), self.window.bytes());
+        let bytes = self.window.bytes();
+        let ssthresh = path.rate.map(|rate| rate * path.min_rtt.as_secs_f64());
+        if ssthresh.is_none_or(|ssthresh| ssthresh > bytes) {
+            self.window.begin_slow_start(ssthresh);
+            self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
         }
     }
 

@@ -72,6 +72,11 @@ impl Window {
         self.ssthresh = Some(self.bounded(bytes));
     }
 
+    /// Begins slow start, up to ssthresh if there is one.
+    pub(crate) fn begin_slow_start(&mut self, ssthresh: Option<f64>) {
+        self.ssthresh = ssthresh.map(|bytes| self.bounded(bytes));
+    }
+
     /// Returns true if the window is below ssthresh (RFC 9002, Section 7.3.1).
     pub(crate) fn in_slow_start(&self) -> bool {
         self.ssthresh.is_none_or(|ssthresh| self.bytes < ssthresh)

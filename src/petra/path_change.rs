@@ -29,6 +29,13 @@ const MIN_ROUNDS: u32 = 6;
 /// Divisor of the additional delay that gives the largest variation of a delay that stays.
 const VARIATION_DIVISOR: u32 = 16;
 
+/// The same if no round trip was without a queue since slow start. A rival that fills a queue keeps
+/// it as long for six round trips, but not for twelve.
+const MIN_ROUNDS_WITHOUT_CALM: u32 = 16;
+
+/// The least additional delay then, in multiples of the base RTT. BBR keeps a queue of one.
+const MIN_ADDITIONAL_WITHOUT_CALM: f64 = 1.125;
+
 /// Round trips of the trial. Twice as many show nothing else.
 const TRIAL_ROUNDS: u32 = 32;
 
@@ -116,7 +123,7 @@ pub(super) struct PathChange {
     /// Round trips since the last one without a queue.
     delayed_rounds: u32,
     /// The estimated rate in the last round trip without a queue, in bytes per second.
-    unqueued_rate: f64,
+    unqueued_rate: Option<f64>,
     /// The estimated rate in the last round trip since then whose delay included a queue of the
     /// connection's own, which filled the path.
     queued_rate: Option<f64>,
@@ -145,8 +152,9 @@ pub(super) struct LongerPath {
     pub(super) min_rtt: Duration,
     /// What the minimum RTT has grown by.
     pub(super) additional: Duration,
-    /// The rate of the path in bytes per second: of its last queue, or of before if none is known.
-    pub(super) rate: f64,
+    /// The rate of the path in bytes per second: of its last queue, or of before. `None` if each
+    /// round trip since slow start was delayed.
+    pub(super) rate: Option<f64>,
 }
 
 impl PathChange {
@@ -200,7 +208,7 @@ impl PathChange {
 
     /// Ends a round trip without a queue, at this rate.
     pub(super) fn on_calm_round(&mut self, rate: f64) {
-        self.unqueued_rate = rate;
+        self.unqueued_rate = Some(rate);
         self.queued_rate = None;
         self.delayed_rounds = 0;
         self.comparison = None;
@@ -227,10 +235,15 @@ impl PathChange {
             max_rate: round.rate,
             last_rate: round.rate,
         };
-        let transmission = round.datagram / self.unqueued_rate;
+        let transmission = round.datagram / self.unqueued_rate.unwrap_or(round.rate);
         let resolution = transmission.max(GRANULARITY.as_secs_f64());
+        let knows_calm = self.unqueued_rate.is_some();
+        let additional = |it: &Comparison| it.min_delay.saturating_sub(round.base);
         let stays = |it: &Comparison| {
-            let additional = it.min_delay.saturating_sub(round.base);
+            let additional = match knows_calm {
+                true => additional(it),
+                false => additional(it).min(round.base),
+            };
             let most = (additional / VARIATION_DIVISOR).as_secs_f64();
             it.varied() <= most.max(resolution)
         };
@@ -250,14 +263,24 @@ impl PathChange {
             }
         };
         let compared = self.comparison?;
-        let least = MIN_ROUNDS << self.refuted.min(MAX_DOUBLINGS);
-        let longer = compared.rounds >= least && compared.quotient(resolution) >= MIN_QUOTIENT;
+        let additional = additional(&compared);
+        let (rounds, least) = match knows_calm {
+            true => (MIN_ROUNDS, Duration::ZERO),
+            false => (
+                MIN_ROUNDS_WITHOUT_CALM,
+                round.base.mul_f64(MIN_ADDITIONAL_WITHOUT_CALM),
+            ),
+        };
+        let rounds = rounds << self.refuted.min(MAX_DOUBLINGS);
+        let longer = compared.rounds >= rounds
+            && additional >= least
+            && compared.quotient(resolution) >= MIN_QUOTIENT;
         longer.then(|| {
             self.comparison = None;
             LongerPath {
                 min_rtt: compared.min_delay,
-                additional: compared.min_delay.saturating_sub(round.base),
-                rate: self.queued_rate.take().unwrap_or(self.unqueued_rate),
+                additional,
+                rate: self.queued_rate.take().or(self.unqueued_rate),
             }
         })
     }
@@ -335,7 +358,7 @@ mod tests {
     const LONGER: Option<LongerPath> = Some(LongerPath {
         min_rtt: Duration::from_millis(180),
         additional: Duration::from_millis(90),
-        rate: RATE,
+        rate: Some(RATE),
     });
 
     #[test]
@@ -392,7 +415,7 @@ mod tests {
             };
             let found = change.on_delayed_round(delayed);
             change.on_window(1e3 * f64::from(window));
-            found.map(|path| path.rate)
+            found.and_then(|path| path.rate)
         };
         for queued in queue {
             assert_eq!(round(&mut change, *queued), None);
@@ -421,6 +444,31 @@ mod tests {
         // What ends a comparison ends what is known of a queue.
         assert_eq!(rate(&drained, |it| it.on_unlimited_round()), Some(RATE));
         assert_eq!(rate(&drained, |it| it.on_calm_round(RATE)), Some(RATE));
+    }
+
+    #[test]
+    fn without_a_calm_round_trip_a_longer_path_is_twice_as_long_and_of_unknown_rate() {
+        let found = |delay: u64, varies: u64, last: u32| {
+            let mut change = PathChange {
+                windows: [Some(100e3); MAX_LAG],
+                ..PathChange::default()
+            };
+            (1..=last).find_map(|round| {
+                let round_trip = delayed(delay + varies * u64::from(round % 2));
+                let found = change.on_delayed_round(round_trip);
+                change.on_window(100e3 + 4e3 * f64::from(round));
+                found
+            })
+        };
+        let longer = LongerPath {
+            min_rtt: ms(192),
+            additional: ms(102),
+            rate: None,
+        };
+        // 1.125 times 90 ms are 101.25 ms, and a sixteenth of 90 ms is 5.6 ms.
+        assert_eq!((found(192, 0, 15), found(191, 0, 40)), (None, None));
+        assert_eq!(found(192, 0, 16), Some(longer));
+        assert_eq!((found(192, 5, 16), found(192, 6, 16)), (Some(longer), None));
     }
 
     #[test]
