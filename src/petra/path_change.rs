@@ -29,8 +29,8 @@ const MIN_ROUNDS: u32 = 6;
 /// Divisor of the additional delay that gives the largest variation of a delay that stays.
 const VARIATION_DIVISOR: u32 = 16;
 
-/// The same if no round trip was without a queue since slow start. A rival that fills a queue keeps
-/// it as long for six round trips, but not for twelve.
+/// Round trips over which it must stay if none was without a queue since slow start. A rival that
+/// fills a queue keeps it as long for six round trips, but not for twelve.
 const MIN_ROUNDS_WITHOUT_CALM: u32 = 16;
 
 /// The least additional delay then, in multiples of the base RTT. BBR keeps a queue of one.
@@ -153,7 +153,7 @@ pub(super) struct LongerPath {
     /// What the minimum RTT has grown by.
     pub(super) additional: Duration,
     /// The rate of the path in bytes per second: of its last queue, or of before. `None` if each
-    /// round trip since slow start was delayed.
+    /// round trip since slow start was delayed, as what the window lets through is no rate then.
     pub(super) rate: Option<f64>,
 }
 
@@ -280,7 +280,9 @@ impl PathChange {
             LongerPath {
                 min_rtt: compared.min_delay,
                 additional,
-                rate: self.queued_rate.take().or(self.unqueued_rate),
+                rate: self
+                    .unqueued_rate
+                    .map(|before| self.queued_rate.take().unwrap_or(before)),
             }
         })
     }
@@ -456,7 +458,7 @@ mod tests {
             (1..=last).find_map(|round| {
                 let round_trip = delayed(delay + varies * u64::from(round % 2));
                 let found = change.on_delayed_round(round_trip);
-                change.on_window(100e3 + 4e3 * f64::from(round));
+                change.on_window(100e3 + 12e3 * f64::from(round));
                 found
             })
         };
@@ -469,6 +471,8 @@ mod tests {
         assert_eq!((found(192, 0, 15), found(191, 0, 40)), (None, None));
         assert_eq!(found(192, 0, 16), Some(longer));
         assert_eq!((found(192, 5, 16), found(192, 6, 16)), (Some(longer), None));
+        // A queue that the window explains shows no rate, either.
+        assert_eq!(found(192, 20, 40), Some(longer));
     }
 
     #[test]
