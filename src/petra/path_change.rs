@@ -237,36 +237,12 @@ impl PathChange {
         };
         let transmission = round.datagram / self.unqueued_rate.unwrap_or(round.rate);
         let resolution = transmission.max(GRANULARITY.as_secs_f64());
-        let knows_calm = self.unqueued_rate.is_some();
-        let additional = |it: &Comparison| it.min_delay.saturating_sub(round.base);
-        let stays = |it: &Comparison| {
-            let additional = match knows_calm {
-                true => additional(it),
-                false => additional(it).min(round.base),
-            };
-            let most = (additional / VARIATION_DIVISOR).as_secs_f64();
-            it.varied() <= most.max(resolution)
-        };
-        let may_begin = self.delayed_rounds <= MAX_ROUNDS_TO_BEGIN;
-        let before = self.comparison.take();
-        let compared = before.map(|so_far| so_far.and(began)).filter(stays);
-        self.comparison = match (before, compared) {
-            (_, Some(compared)) => Some(compared),
-            (Some(so_far), None) if so_far.is_without_queue_of(&began, resolution) => {
-                self.queued_rate = Some(began.last_rate);
-                Some(so_far)
-            }
-            (so_far, None) => {
-                let drained = so_far.filter(|it| began.is_without_queue_of(it, resolution));
-                self.queued_rate = drained.map(|it| it.last_rate);
-                may_begin.then_some(began)
-            }
-        };
+        self.compare(began, round.base, resolution);
         let compared = self.comparison?;
-        let additional = additional(&compared);
-        let (rounds, least) = match knows_calm {
-            true => (MIN_ROUNDS, Duration::ZERO),
-            false => (
+        let additional = compared.min_delay.saturating_sub(round.base);
+        let (rounds, least) = match self.unqueued_rate {
+            Some(_) => (MIN_ROUNDS, Duration::ZERO),
+            None => (
                 MIN_ROUNDS_WITHOUT_CALM,
                 round.base.mul_f64(MIN_ADDITIONAL_WITHOUT_CALM),
             ),
@@ -277,14 +253,43 @@ impl PathChange {
             && compared.quotient(resolution) >= MIN_QUOTIENT;
         longer.then(|| {
             self.comparison = None;
+            let queued = self.queued_rate.take();
             LongerPath {
                 min_rtt: compared.min_delay,
                 additional,
-                rate: self
-                    .unqueued_rate
-                    .map(|before| self.queued_rate.take().unwrap_or(before)),
+                rate: self.unqueued_rate.map(|before| queued.unwrap_or(before)),
             }
         })
+    }
+
+    /// Adds a round trip to the comparison if the delay stays, leaves it out if a queue of the
+    /// connection's own explains its delay, or begins anew. `resolution`: see
+    /// [`Comparison::quotient`].
+    fn compare(&mut self, round: Comparison, base: Duration, resolution: f64) {
+        let knows_calm = self.unqueued_rate.is_some();
+        let stays = |it: &Comparison| {
+            let additional = it.min_delay.saturating_sub(base);
+            let counted = match knows_calm {
+                true => additional,
+                false => additional.min(base),
+            };
+            let most = (counted / VARIATION_DIVISOR).as_secs_f64();
+            it.varied() <= most.max(resolution)
+        };
+        let before = self.comparison.take();
+        let compared = before.map(|so_far| so_far.and(round)).filter(stays);
+        self.comparison = match (before, compared) {
+            (_, Some(compared)) => Some(compared),
+            (Some(so_far), None) if so_far.is_without_queue_of(&round, resolution) => {
+                self.queued_rate = Some(round.last_rate);
+                Some(so_far)
+            }
+            (so_far, None) => {
+                let drained = so_far.filter(|it| round.is_without_queue_of(it, resolution));
+                self.queued_rate = drained.map(|it| it.last_rate);
+                (self.delayed_rounds <= MAX_ROUNDS_TO_BEGIN).then_some(round)
+            }
+        };
     }
 }
 
