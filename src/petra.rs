@@ -407,7 +407,7 @@ impl Petra {
         let bytes = self.window.bytes();
         let ssthresh = path.rate.map(|rate| rate * path.min_rtt.as_secs_f64());
         if ssthresh.is_none_or(|ssthresh| ssthresh > bytes) {
-            self.window.begin_slow_start(ssthresh);
+            self.window.replace_ssthresh(ssthresh);
             self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
         }
     }

@@ -72,9 +72,9 @@ impl Window {
         self.ssthresh = Some(self.bounded(bytes));
     }
 
-    /// Begins slow start, up to ssthresh if there is one.
-    pub(crate) fn begin_slow_start(&mut self, ssthresh: Option<f64>) {
-        self.ssthresh = ssthresh.map(|bytes| self.bounded(bytes));
+    /// Sets ssthresh, or forgets it.
+    pub(crate) fn replace_ssthresh(&mut self, bytes: Option<f64>) {
+        self.ssthresh = bytes.map(|bytes| self.bounded(bytes));
     }
 
     /// Returns true if the window is below ssthresh (RFC 9002, Section 7.3.1).
@@ -110,7 +110,7 @@ impl Window {
     /// Undoes a reduction and keeps the growth since then.
     pub(crate) fn restore(&mut self, bytes: f64, ssthresh: Option<f64>) {
         self.set(bytes.max(self.bytes));
-        self.ssthresh = ssthresh.map(|ssthresh| self.bounded(ssthresh));
+        self.replace_ssthresh(ssthresh);
         self.recovering = false;
     }
 

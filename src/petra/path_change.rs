@@ -26,15 +26,15 @@ const MIN_QUOTIENT: f64 = 4.0;
 /// Round trips over which the delay must stay.
 const MIN_ROUNDS: u32 = 6;
 
-/// Divisor of the additional delay that gives the largest variation of a delay that stays.
-const VARIATION_DIVISOR: u32 = 16;
-
-/// Round trips over which it must stay if none was without a queue since slow start. A rival that
+/// The same if no round trip was without a queue since slow start. A rival that
 /// fills a queue keeps it as long for six round trips, but not for twelve.
 const MIN_ROUNDS_WITHOUT_CALM: u32 = 16;
 
 /// The least additional delay then, in multiples of the base RTT. BBR keeps a queue of one.
 const MIN_ADDITIONAL_WITHOUT_CALM: f64 = 1.125;
+
+/// Divisor of the additional delay that gives the largest variation of a delay that stays.
+const VARIATION_DIVISOR: u32 = 16;
 
 /// Round trips of the trial. Twice as many show nothing else.
 const TRIAL_ROUNDS: u32 = 32;
@@ -239,7 +239,7 @@ impl PathChange {
         let resolution = transmission.max(GRANULARITY.as_secs_f64());
         self.compare(began, round.base, resolution);
         let compared = self.comparison?;
-        let additional = compared.min_delay.saturating_sub(round.base);
+        let additional = compared.additional(round.base);
         let (rounds, least) = match self.unqueued_rate {
             Some(_) => (MIN_ROUNDS, Duration::ZERO),
             None => (
@@ -268,10 +268,9 @@ impl PathChange {
     fn compare(&mut self, round: Comparison, base: Duration, resolution: f64) {
         let knows_calm = self.unqueued_rate.is_some();
         let stays = |it: &Comparison| {
-            let additional = it.min_delay.saturating_sub(base);
             let counted = match knows_calm {
-                true => additional,
-                false => additional.min(base),
+                true => it.additional(base),
+                false => it.additional(base).min(base),
             };
             let most = (counted / VARIATION_DIVISOR).as_secs_f64();
             it.varied() <= most.max(resolution)
@@ -304,6 +303,11 @@ impl Comparison {
             max_rate: self.max_rate.max(other.max_rate),
             last_rate: other.last_rate,
         }
+    }
+
+    /// The delay beyond the base RTT.
+    fn additional(&self, base: Duration) -> Duration {
+        self.min_delay.saturating_sub(base)
     }
 
     /// Returns true if `longer` differs by a queue of the connection's own: its delay is longer,
@@ -347,19 +351,29 @@ mod tests {
         }
     }
 
-    /// After calm round trips with a window of 100 datagrams, round trips with these delays in
-    /// milliseconds, each before a window in datagrams. Returns the first conclusion.
-    fn rounds(rounds: impl IntoIterator<Item = (u64, u32)>) -> Option<LongerPath> {
+    /// After calm round trips with a window of 100 datagrams.
+    fn calm() -> PathChange {
         let mut change = PathChange::default();
         for _ in 0..MAX_LAG {
             change.on_calm_round(RATE);
             change.on_window(100e3);
         }
-        rounds.into_iter().find_map(|(delay, datagrams)| {
-            let found = change.on_delayed_round(delayed(delay));
-            change.on_window(1e3 * f64::from(datagrams));
-            found
-        })
+        change
+    }
+
+    /// Ends a delayed round trip before a window in datagrams.
+    fn end(change: &mut PathChange, round: DelayedRound, datagrams: u32) -> Option<LongerPath> {
+        let found = change.on_delayed_round(round);
+        change.on_window(1e3 * f64::from(datagrams));
+        found
+    }
+
+    /// After calm ones, round trips with these delays in milliseconds, each before a window in
+    /// datagrams. Returns the first conclusion.
+    fn rounds(rounds: impl IntoIterator<Item = (u64, u32)>) -> Option<LongerPath> {
+        let mut change = calm();
+        let mut rounds = rounds.into_iter();
+        rounds.find_map(|(delay, datagrams)| end(&mut change, delayed(delay), datagrams))
     }
 
     const LONGER: Option<LongerPath> = Some(LongerPath {
@@ -410,19 +424,13 @@ mod tests {
     /// The rate of the path that is found. Each round trip has a delay in milliseconds, a rate, and
     /// the window after it in datagrams. `ends` ends the round trips before the delay stays.
     fn rate(queue: &[(u64, f64, u32)], ends: impl Fn(&mut PathChange)) -> Option<f64> {
-        let mut change = PathChange::default();
-        for _ in 0..MAX_LAG {
-            change.on_calm_round(RATE);
-            change.on_window(100e3);
-        }
+        let mut change = calm();
         let round = |change: &mut PathChange, (delay, rate, window): (u64, f64, u32)| {
             let delayed = DelayedRound {
                 rate,
                 ..delayed(delay)
             };
-            let found = change.on_delayed_round(delayed);
-            change.on_window(1e3 * f64::from(window));
-            found.and_then(|path| path.rate)
+            end(change, delayed, window).and_then(|path| path.rate)
         };
         for queued in queue {
             assert_eq!(round(&mut change, *queued), None);
@@ -462,9 +470,7 @@ mod tests {
             };
             (1..=last).find_map(|round| {
                 let round_trip = delayed(delay + varies * u64::from(round % 2));
-                let found = change.on_delayed_round(round_trip);
-                change.on_window(100e3 + 12e3 * f64::from(round));
-                found
+                end(&mut change, round_trip, 100 + 12 * round)
             })
         };
         let longer = LongerPath {
@@ -616,9 +622,7 @@ mod tests {
                 change.on_window(100e3);
             }
             growing().position(|(delay, datagrams)| {
-                let found = change.on_delayed_round(delayed(delay));
-                change.on_window(1e3 * f64::from(datagrams));
-                found.is_some()
+                end(&mut change, delayed(delay), datagrams).is_some()
             })
         };
         let rounds: Vec<_> = (0..6)

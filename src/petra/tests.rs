@@ -1178,7 +1178,7 @@ mod in_congestion_avoidance {
     }
 
     #[test]
-    fn a_longer_path_that_the_window_fits_leaves_it() {
+    fn a_longer_path_that_the_window_fits_leaves_it_if_the_rate_is_known() {
         let mut petra = steady(petra());
         let path = |rate| LongerPath {
             min_rtt: ms(200),
