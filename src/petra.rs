@@ -373,7 +373,8 @@ impl Petra {
     fn watch_path(&mut self, ack: &Ack, queued: bool) {
         let rate = self.delivery.estimate();
         let fresh = self.queue.take_round();
-        if let Some(former) = self.path_change.end_round(fresh, self.window.datagram()) {
+        let datagram = self.window.datagram();
+        if let Some(former) = self.path_change.end_round(fresh, rate, datagram) {
             self.queue.return_to(former);
         }
         if ack.app_limited || self.window.in_slow_start() {
@@ -385,7 +386,7 @@ impl Petra {
                 delay,
                 base: self.queue.base_rtt(ack.rtt.min),
                 rate,
-                datagram: self.window.datagram(),
+                datagram,
             };
             if let Some(path) = self.path_change.on_delayed_round(round) {
                 self.follow(path);

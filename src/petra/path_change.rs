@@ -19,19 +19,21 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::min_rtt_filter::Minima;
+use super::standing_queue::transmission_time;
 
 /// Quotient from which a path counts as longer.
 const MIN_QUOTIENT: f64 = 4.0;
 
+/// The same if no round trip was without a queue since slow start. In a queue that rivals fill, the
+/// quotient is the inverse of the connection's share.
+const MIN_QUOTIENT_WITHOUT_CALM: f64 = 8.0;
+
+/// Datagrams of a change of the window that may not show in the delay: the window is rarely a
+/// multiple of a datagram, and neither is what is in flight at the least RTT.
+const MAX_UNSEEN_DATAGRAMS: f64 = 2.0;
+
 /// Round trips over which the delay must stay.
 const MIN_ROUNDS: u32 = 6;
-
-/// The same if no round trip was without a queue since slow start. A rival that
-/// fills a queue keeps it as long for six round trips, but not for twelve.
-const MIN_ROUNDS_WITHOUT_CALM: u32 = 16;
-
-/// The least additional delay then, in multiples of the base RTT. BBR keeps a queue of one.
-const MIN_ADDITIONAL_WITHOUT_CALM: f64 = 1.125;
 
 /// Divisor of the additional delay that gives the largest variation of a delay that stays.
 const VARIATION_DIVISOR: u32 = 16;
@@ -44,6 +46,10 @@ const TRIAL_DIVISOR: u32 = 8;
 
 /// Datagrams that a path may lose in the trial although its delay has risen.
 const MAX_LOST_DATAGRAMS: f64 = 1.5;
+
+/// Growth of the window in the trial from which it explains a rise of the delay. Of 2, 3 and 4,
+/// the best for 16 `petra` in `lab/plans/varying/crowds.toml` and for paths that become faster, too.
+const MIN_EXPLAINING_GROWTH: f64 = 3.0;
 
 /// Largest number of doublings of `MIN_ROUNDS`, one after each trial that showed a queue.
 const MAX_DOUBLINGS: u32 = 4;
@@ -84,8 +90,10 @@ struct Trial {
     rounds: u32,
     delay: Duration,
     additional: Duration,
-    /// The delay has risen. A queue of the connection's own does that, too, but is drained
-    /// before it loses packets.
+    /// The window at its beginning.
+    window: f64,
+    /// The delay has risen by more than the growth of the window explains. A queue of the
+    /// connection's own does that, too, but is drained before it loses packets.
     has_risen: bool,
     /// Bytes lost.
     lost: f64,
@@ -94,13 +102,21 @@ struct Trial {
 }
 
 impl Trial {
-    /// Takes the delay of a round trip. Returns true if a path of constant length does not have
-    /// it.
-    fn is_refuted_by(&mut self, delay: Duration, datagram: f64) -> bool {
+    /// Takes the delay of a round trip. `own_queue`: see [`Self::own_queue`]. Returns true if a path
+    /// of constant length does not have it.
+    fn is_refuted_by(&mut self, delay: Duration, own_queue: Duration, datagram: f64) -> bool {
         let most = self.most();
-        self.has_risen |= delay > self.delay + most;
+        self.has_risen |= delay > self.delay + most + own_queue;
         let falls = delay + most < self.delay;
         falls || self.has_risen && self.lost > MAX_LOST_DATAGRAMS * datagram
+    }
+
+    /// The delay that this window adds at this rate, if it has grown by much.
+    fn own_queue(&self, window: f64, rate: f64) -> Duration {
+        if window < MIN_EXPLAINING_GROWTH * self.window {
+            return Duration::ZERO;
+        }
+        transmission_time(window - self.window, rate)
     }
 
     /// Reports a delay of before: the path is short again, or the queue is empty.
@@ -175,6 +191,7 @@ impl PathChange {
             rounds: 0,
             delay: path.min_rtt,
             additional: before + path.additional,
+            window: self.largest_window(),
             has_risen: false,
             lost: 0.0,
             former,
@@ -188,12 +205,24 @@ impl PathChange {
         }
     }
 
-    /// Ends a round trip with this minimum RTT, if it is known. Returns the minima to return to
-    /// if the longer path was a queue, or is short again.
-    pub(super) fn end_round(&mut self, delay: Option<Duration>, datagram: f64) -> Option<Minima> {
+    /// The largest window of the last round trips, in bytes.
+    fn largest_window(&self) -> f64 {
+        self.windows.iter().flatten().copied().fold(0.0, f64::max)
+    }
+
+    /// Ends a round trip with this minimum RTT and estimated rate in bytes per second, if they are
+    /// known. Returns the minima to return to if the longer path was a queue, or is short again.
+    pub(super) fn end_round(
+        &mut self,
+        delay: Option<Duration>,
+        rate: Option<f64>,
+        datagram: f64,
+    ) -> Option<Minima> {
+        let window = self.largest_window();
         let trial = self.trial.as_mut()?;
         trial.rounds += 1;
-        if let Some(delay) = delay.filter(|it| trial.is_refuted_by(*it, datagram)) {
+        let own_queue = rate.map_or(Duration::ZERO, |rate| trial.own_queue(window, rate));
+        if let Some(delay) = delay.filter(|it| trial.is_refuted_by(*it, own_queue, datagram)) {
             if !trial.is_of_before(delay) {
                 self.refuted = self.refuted.saturating_add(1);
             }
@@ -240,17 +269,16 @@ impl PathChange {
         self.compare(began, round.base, resolution);
         let compared = self.comparison?;
         let additional = compared.additional(round.base);
-        let (rounds, least) = match self.unqueued_rate {
-            Some(_) => (MIN_ROUNDS, Duration::ZERO),
-            None => (
-                MIN_ROUNDS_WITHOUT_CALM,
-                round.base.mul_f64(MIN_ADDITIONAL_WITHOUT_CALM),
-            ),
+        let follows = match self.unqueued_rate {
+            Some(_) => compared.quotient(0.0, resolution) < MIN_QUOTIENT,
+            None => {
+                let unseen = MAX_UNSEEN_DATAGRAMS * round.datagram;
+                let quotient = compared.quotient(unseen, GRANULARITY.as_secs_f64());
+                quotient < MIN_QUOTIENT_WITHOUT_CALM
+            }
         };
-        let rounds = rounds << self.refuted.min(MAX_DOUBLINGS);
-        let longer = compared.rounds >= rounds
-            && additional >= least
-            && compared.quotient(resolution) >= MIN_QUOTIENT;
+        let rounds = MIN_ROUNDS << self.refuted.min(MAX_DOUBLINGS);
+        let longer = compared.rounds >= rounds && !follows;
         longer.then(|| {
             self.comparison = None;
             let queued = self.queued_rate.take();
@@ -266,16 +294,12 @@ impl PathChange {
     /// connection's own explains its delay, or begins anew. `resolution`: see
     /// [`Comparison::quotient`].
     fn compare(&mut self, round: Comparison, base: Duration, resolution: f64) {
-        let knows_calm = self.unqueued_rate.is_some();
         let stays = |it: &Comparison| {
-            let counted = match knows_calm {
-                true => it.additional(base),
-                false => it.additional(base).min(base),
-            };
-            let most = (counted / VARIATION_DIVISOR).as_secs_f64();
-            it.varied() <= most.max(resolution)
+            let most = it.additional(base) / VARIATION_DIVISOR;
+            it.varied() <= most.as_secs_f64().max(resolution)
         };
-        let before = self.comparison.take();
+        // The base RTT may have risen with the noise, so that less was added.
+        let before = self.comparison.take().filter(stays);
         let compared = before.map(|so_far| so_far.and(round)).filter(stays);
         self.comparison = match (before, compared) {
             (_, Some(compared)) => Some(compared),
@@ -325,12 +349,13 @@ impl Comparison {
         (self.max_delay - self.min_delay).as_secs_f64()
     }
 
-    /// The quotient at the lag at which it is least. `resolution`: seconds by which every delay
-    /// varies, on account of timers and of whole datagrams.
-    fn quotient(&self, resolution: f64) -> f64 {
+    /// The quotient at the lag at which it is least. `unseen`: bytes of a change of the window that
+    /// may not show. `resolution`: seconds by which every delay varies, on account of timers and,
+    /// where all of a change counts, of whole datagrams.
+    fn quotient(&self, unseen: f64, resolution: f64) -> f64 {
         let changes = self.windows.iter().map(|(min, max)| max - min);
         let change = changes.fold(f64::INFINITY, f64::min);
-        change / self.max_rate / self.varied().max(resolution)
+        (change - unseen).max(0.0) / self.max_rate / self.varied().max(resolution)
     }
 }
 
@@ -461,29 +486,54 @@ mod tests {
         assert_eq!(rate(&drained, |it| it.on_calm_round(RATE)), Some(RATE));
     }
 
+    /// Without a calm round trip. `grows`: datagrams per round trip.
     #[test]
-    fn without_a_calm_round_trip_a_longer_path_is_twice_as_long_and_of_unknown_rate() {
-        let found = |delay: u64, varies: u64, last: u32| {
+    fn without_a_calm_round_trip_the_delay_stays_for_twice_the_change_and_the_rate_is_unknown() {
+        let found = |grows: u32, varies: u64| {
             let mut change = PathChange {
                 windows: [Some(100e3); MAX_LAG],
                 ..PathChange::default()
             };
-            (1..=last).find_map(|round| {
-                let round_trip = delayed(delay + varies * u64::from(round % 2));
-                end(&mut change, round_trip, 100 + 12 * round)
+            (1..=20).find_map(|round: u32| {
+                let round_trip = delayed(180 + varies * u64::from(round % 2));
+                let path = end(&mut change, round_trip, 100 + grows * round)?;
+                Some((round, path))
             })
         };
-        let longer = LongerPath {
-            min_rtt: ms(192),
-            additional: ms(102),
-            rate: None,
+        let after = |round| {
+            Some((
+                round,
+                LongerPath {
+                    rate: None,
+                    ..LONGER.unwrap()
+                },
+            ))
         };
-        // 1.125 times 90 ms are 101.25 ms, and a sixteenth of 90 ms is 5.6 ms.
-        assert_eq!((found(192, 0, 15), found(191, 0, 40)), (None, None));
-        assert_eq!(found(192, 0, 16), Some(longer));
-        assert_eq!((found(192, 5, 16), found(192, 6, 16)), (Some(longer), None));
-        // A queue that the window explains shows no rate, either.
-        assert_eq!(found(192, 20, 40), Some(longer));
+        // The window of three round trips before has grown by three times as much, of which two
+        // datagrams do not count, and eight take as many milliseconds.
+        assert_eq!((found(4, 0), found(3, 0)), (after(6), after(7)));
+        assert_eq!((found(6, 2), found(5, 2)), (after(6), after(7)));
+        // A sixteenth of 90 ms are 5.6 ms. A longer delay may be a queue that the window explains,
+        // which shows no rate, either.
+        assert_eq!((found(20, 5), found(20, 6)), (after(6), after(12)));
+    }
+
+    #[test]
+    fn a_comparison_whose_base_rtt_rises_is_not_kept_if_its_delay_varied_by_too_much() {
+        let mut change = calm();
+        let found = (0..20).find_map(|round: u32| {
+            // 90 ms allow 5 ms, and 70 ms do not. A queue would explain the delay from then on.
+            let (base, delay) = match round {
+                0..4 => (90, 180 + 5 * u64::from(round % 2)),
+                _ => (110, 184),
+            };
+            let round_trip = DelayedRound {
+                base: ms(base),
+                ..delayed(delay)
+            };
+            end(&mut change, round_trip, 101 + round).map(|path| (round, path.additional))
+        });
+        assert_eq!(found, Some((9, ms(74))));
     }
 
     #[test]
@@ -570,7 +620,7 @@ mod tests {
         change.begin_trial(LONGER.unwrap(), Minima::default());
         let mut ends = delays.into_iter().map(|it| {
             change.on_loss(1_000);
-            change.end_round(Some(ms(it)), 1e3)
+            change.end_round(Some(ms(it)), Some(RATE), 1e3)
         });
         ends.any(|former| former.is_some())
     }
@@ -593,20 +643,40 @@ mod tests {
             let mut change = PathChange::default();
             change.begin_trial(LONGER.unwrap(), Minima::default());
             change.on_loss(lost);
-            let ended = change.end_round(Some(Duration::from_micros(micros)), 1e3);
+            let ended = change.end_round(Some(Duration::from_micros(micros)), Some(RATE), 1e3);
             ended.is_some()
         };
         assert!(!ends(191_250, 9_000) && !ends(168_750, 0));
         assert!(!ends(192_000, 1_500) && ends(192_000, 1_501));
         let mut change = PathChange::default();
-        assert_eq!(change.end_round(Some(ms(500)), 1e3), None);
+        assert_eq!(change.end_round(Some(ms(500)), Some(RATE), 1e3), None);
         // A round trip without an RTT says nothing. After the trial, the path may be shared.
         change.begin_trial(LONGER.unwrap(), Minima::default());
         for _ in 0..TRIAL_ROUNDS {
-            assert_eq!(change.end_round(None, 1e3), None);
+            assert_eq!(change.end_round(None, Some(RATE), 1e3), None);
         }
         change.on_loss(9_000);
-        assert_eq!(change.end_round(Some(ms(500)), 1e3), None);
+        assert_eq!(change.end_round(Some(ms(500)), Some(RATE), 1e3), None);
+    }
+
+    #[test]
+    fn a_window_that_has_tripled_in_the_trial_explains_a_rise() {
+        // An eighth of 90 ms are 11.25 ms, and 200 datagrams take 200 ms more.
+        for (delay, largest, rate, refuted) in [
+            (391, 300e3, Some(RATE), false),
+            (392, 300e3, Some(RATE), true),
+            (391, 299e3, Some(RATE), true),
+            (391, 300e3, None, true),
+            (191, 299e3, None, false),
+        ] {
+            let mut change = calm();
+            change.begin_trial(LONGER.unwrap(), Minima::default());
+            change.on_window(largest);
+            change.on_window(100e3);
+            change.on_loss(9_000);
+            let ended = change.end_round(Some(ms(delay)), rate, 1e3);
+            assert_eq!(ended.is_some(), refuted, "{delay} {largest} {rate:?}");
+        }
     }
 
     #[test]
