@@ -205,6 +205,12 @@ impl PathChange {
         }
     }
 
+    /// The least window of the last round trips, in bytes; infinite before the first one.
+    pub(super) fn least_window(&self) -> f64 {
+        let windows = self.windows.iter().flatten().copied();
+        windows.fold(f64::INFINITY, f64::min)
+    }
+
     /// The largest window of the last round trips, in bytes.
     fn largest_window(&self) -> f64 {
         self.windows.iter().flatten().copied().fold(0.0, f64::max)
