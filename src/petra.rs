@@ -5,7 +5,8 @@
 //!         or a loss, a mark or a PTO is congestion
 //!   slow start ───────────────────────────▶ congestion avoidance ⟲ increase, drain
 //!       ▲                                            │
-//!       └── persistent congestion, a longer path ────┘
+//!       └─── persistent congestion, a longer path, ───┘
+//!                or an end at no queue, in hindsight
 //! ```
 //!
 //! The standing queue decides: a loss, or a second PTO, is congestion only if a queue
@@ -150,8 +151,7 @@ struct Petra {
     spread: Option<Spread>,
     rounds: RoundCounter,
     slow_start: SlowStart,
-    /// The last end of slow start, if it was at a queue.
-    slow_start_end: Option<SlowStartEnd>,
+    slow_start_end: SlowStartEnd,
     increase: AdditiveIncrease,
     competition: Competition,
     /// The growth where losses bound the window.
@@ -185,7 +185,7 @@ impl Petra {
             aggregation: AckAggregation::default(),
             spread: None,
             rounds: RoundCounter::default(),
-            slow_start_end: None,
+            slow_start_end: SlowStartEnd::default(),
             increase: AdditiveIncrease::default(),
             competition: Competition::default(),
             cubic: CubicGrowth::default(),
@@ -290,7 +290,7 @@ impl Petra {
         };
         let before = self.window.bytes();
         if self.window.in_slow_start() {
-            self.slow_start_end = self.end_at_queue(reason);
+            self.end_slow_start(reason);
         }
         self.undo = (reason == Reduction::Loss && self.config.undo).then(|| Undo {
             bytes: before,
@@ -315,12 +315,15 @@ impl Petra {
         true
     }
 
-    /// The present end of slow start, if a queue is its reason.
-    fn end_at_queue(&self, reason: Reduction) -> Option<SlowStartEnd> {
-        let of_queue = matches!(reason, Reduction::Queue | Reduction::Loss);
-        let (rtt, min_rtt) = (self.queue.standing_rtt()?, self.rtt?.min);
-        SlowStartEnd::at_queue(self.window.bytes(), rtt, min_rtt)
-            .filter(|_| of_queue && !self.slow_start.is_flat())
+    /// Notes the end of slow start, before the window is reduced.
+    fn end_slow_start(&mut self, reason: Reduction) {
+        self.slow_start_end.forget();
+        let by_delay = matches!(reason, Reduction::Queue | Reduction::Loss);
+        let measured = self.queue.standing_rtt().zip(self.rtt);
+        if let Some((rtt, path)) = measured.filter(|_| by_delay && !self.slow_start.is_flat()) {
+            let window = self.window.bytes();
+            self.slow_start_end.at_queue(window, rtt, path.min);
+        }
     }
 
     /// Returns true if losses bound the window: those of competing flows, or a policer's.
@@ -421,8 +424,7 @@ impl Petra {
     fn slow_start_ended_early(&mut self, rtt: Duration) -> bool {
         let least = self.path_change.least_window().min(self.window.bytes());
         let min_rtt = self.rtt.map_or(rtt, |rtt| rtt.min);
-        let end = self.slow_start_end.as_mut();
-        end.is_some_and(|end| end.end_round(rtt, least, min_rtt))
+        self.slow_start_end.end_round(rtt, least, min_rtt)
     }
 
     /// Adopts a longer path: slow start up to the window for its rate, if that is known.
@@ -450,7 +452,7 @@ impl Petra {
     fn resume_slow_start(&mut self, ssthresh: Option<f64>) {
         self.window.replace_ssthresh(ssthresh);
         self.slow_start = SlowStart::new(self.config.alpha.get(), self.window.bytes());
-        self.slow_start_end = None;
+        self.slow_start_end.forget();
     }
 
     fn grow(&mut self, ack: &Ack) {
@@ -597,7 +599,7 @@ impl Controller for Petra {
         self.policing = Policing::default();
         self.cubic = CubicGrowth::default();
         self.path_change = PathChange::default();
-        self.slow_start_end = None;
+        self.slow_start_end = SlowStartEnd::default();
         self.hidden_queue = false;
         self.undo = None;
     }

@@ -48,7 +48,7 @@ const TRIAL_DIVISOR: u32 = 8;
 const MAX_LOST_DATAGRAMS: f64 = 1.5;
 
 /// Growth of the window in the trial from which it explains a rise of the delay. Of 2, 3 and 4,
-/// the best for 16 `petra` in `lab/plans/varying/crowds.toml` and for paths that become faster, too.
+/// the best for both 16 `petra` in `lab/plans/varying/crowds.toml` and paths that become faster.
 const MIN_EXPLAINING_GROWTH: f64 = 3.0;
 
 /// Largest number of doublings of `MIN_ROUNDS`, one after each trial that showed a queue.
@@ -102,8 +102,8 @@ struct Trial {
 }
 
 impl Trial {
-    /// Takes the delay of a round trip. `own_queue`: see [`Self::own_queue`]. Returns true if a path
-    /// of constant length does not have it.
+    /// Takes the delay of a round trip. `own_queue`: see [`Self::own_queue`]. Returns true if a
+    /// path of constant length does not have it.
     fn is_refuted_by(&mut self, delay: Duration, own_queue: Duration, datagram: f64) -> bool {
         let most = self.most();
         self.has_risen |= delay > self.delay + most + own_queue;

@@ -23,40 +23,68 @@ const MAX_ROUNDS: u32 = 16;
 /// Largest share of the predicted queueing delay that shows no queue.
 const MAX_SHARE: f64 = 0.5;
 
-/// The window at the end of slow start, and the RTT that ended it.
+/// Largest number of resumptions. Where the rate varies, a delay falls with each rise of the rate:
+/// more of them lengthen the queue in `lab/plans/varying/cells.toml`.
+const MAX_RESUMPTIONS: u32 = 2;
+
+/// The queue that ended slow start, by the RTT.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SlowStartEnd {
-    /// In bytes.
+struct Queue {
+    /// The window at the end of slow start, in bytes.
     window: f64,
     rtt: Duration,
+    /// Round trips since then.
     rounds: u32,
 }
 
+/// Compares the delays after slow start with the one that ended it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SlowStartEnd {
+    queue: Option<Queue>,
+    resumptions: u32,
+}
+
 impl SlowStartEnd {
-    /// The end of slow start with this window and RTT, or `None` if that shows no queue.
-    pub(super) fn at_queue(window: f64, rtt: Duration, min_rtt: Duration) -> Option<Self> {
+    /// Slow start ends at a delay, with this window in bytes and this RTT.
+    pub(super) fn at_queue(&mut self, window: f64, rtt: Duration, min_rtt: Duration) {
         let queued = rtt.saturating_sub(min_rtt) >= rtt_threshold(min_rtt);
-        queued.then_some(Self {
+        self.queue = queued.then_some(Queue {
             window,
             rtt,
             rounds: 0,
-        })
+        });
+    }
+
+    /// Slow start ends for another reason, or begins.
+    pub(super) fn forget(&mut self) {
+        self.queue = None;
     }
 
     /// Ends a round trip with this minimum RTT. `least_window`: of the last round trips, in bytes.
-    /// Returns true if its delay shows that the path was not full.
+    /// Returns true if slow start is to be resumed: the path was not full at its end.
     pub(super) fn end_round(
         &mut self,
         rtt: Duration,
         least_window: f64,
         min_rtt: Duration,
     ) -> bool {
-        self.rounds = self.rounds.saturating_add(1);
-        let predicted = self.rtt.mul_f64(least_window / self.window);
-        let queue = predicted.saturating_sub(min_rtt);
-        self.rounds <= MAX_ROUNDS
-            && queue >= rtt_threshold(min_rtt)
-            && rtt.saturating_sub(min_rtt) < queue.mul_f64(MAX_SHARE)
+        let Some(queue) = &mut self.queue else {
+            return false;
+        };
+        queue.rounds += 1;
+        if queue.rounds > MAX_ROUNDS || self.resumptions >= MAX_RESUMPTIONS {
+            self.queue = None;
+            return false;
+        }
+        let predicted = queue.rtt.mul_f64(least_window / queue.window);
+        let predicted = predicted.saturating_sub(min_rtt);
+        let was_none = predicted >= rtt_threshold(min_rtt)
+            && rtt.saturating_sub(min_rtt) < predicted.mul_f64(MAX_SHARE);
+        if was_none {
+            self.queue = None;
+            self.resumptions += 1;
+        }
+        was_none
     }
 }
 
@@ -65,9 +93,11 @@ mod tests {
     use super::super::super::events::ms;
     use super::*;
 
-    /// 100 ms without a queue, of which an eighth is 12.5 ms, and 140 ms at the end.
+    /// Slow start has ended at 140 ms. Without a queue there are 100 ms, of which an eighth is 12.5.
     fn end() -> SlowStartEnd {
-        SlowStartEnd::at_queue(100e3, ms(140), ms(100)).unwrap()
+        let mut end = SlowStartEnd::default();
+        end.at_queue(100e3, ms(140), ms(100));
+        end
     }
 
     #[test]
@@ -103,8 +133,25 @@ mod tests {
     }
 
     #[test]
+    fn slow_start_is_resumed_twice_at_most() {
+        let mut end = end();
+        for resumed in [true, true, false] {
+            end.at_queue(100e3, ms(140), ms(100));
+            assert_eq!(end.end_round(ms(100), 100e3, ms(100)), resumed);
+            // Once for each end.
+            assert!(!end.end_round(ms(100), 100e3, ms(100)));
+        }
+    }
+
+    #[test]
     fn an_end_without_a_queue_shows_nothing() {
-        assert!(SlowStartEnd::at_queue(100e3, ms(112), ms(100)).is_none());
-        assert!(SlowStartEnd::at_queue(100e3, ms(113), ms(100)).is_some());
+        for (rtt, shows) in [(112, false), (113, true)] {
+            let mut end = end();
+            end.at_queue(100e3, ms(rtt), ms(100));
+            assert_eq!(end.end_round(ms(100), 110e3, ms(100)), shows, "{rtt} ms");
+        }
+        let mut end = end();
+        end.forget();
+        assert!(!end.end_round(ms(100), 100e3, ms(100)));
     }
 }
