@@ -763,6 +763,81 @@ mod in_slow_start {
         assert_eq!(petra.metrics().last_reduction, Some(Reduction::Queue));
     }
 
+    /// Packets wait for 20 ms when slow start ends, with a window of the BDP and a datagram.
+    fn ended(end: impl Fn(&mut Petra)) -> Petra {
+        let mut petra = without(|it| it.initial_ssthresh = false);
+        flow(&mut petra, 1_000, 1_153, 90);
+        flow(&mut petra, 1_153, 1_800, 110);
+        petra.window.set(13_200.0);
+        petra.slow_start = SlowStart::new(0.9, 13_200.0);
+        end(&mut petra);
+        petra.config.mechanisms.initial_ssthresh = true;
+        petra.on_ack(&measured(1_800, 110));
+        assert!(petra.ssthresh().is_some());
+        petra.window.set(13_200.0);
+        petra
+    }
+
+    /// Returns true if later ACKs with this RTT resume it, before they can show a longer path.
+    fn is_resumed(mut petra: Petra, latest: u64, app_limited: bool) -> bool {
+        (2_000..2_400).step_by(9).any(|now| {
+            petra.on_ack(&Ack {
+                app_limited,
+                ..measured(now, latest)
+            });
+            petra.ssthresh().is_none()
+        })
+    }
+
+    #[test]
+    fn it_is_resumed_if_the_delay_that_ended_it_was_no_queue() {
+        let waits = |_: &mut Petra| ();
+        let loses = |petra: &mut Petra| petra.on_loss(&loss(1_800));
+        for end in [&waits as &dyn Fn(&mut Petra), &loses] {
+            // Half of the 20 ms that are predicted.
+            assert!(is_resumed(ended(end), 99, false));
+            assert!(!is_resumed(ended(end), 110, false));
+            // What the application leaves unused fills no queue.
+            assert!(!is_resumed(ended(end), 90, true));
+        }
+    }
+
+    #[test]
+    fn what_the_delay_has_shown_of_others_is_forgotten_then() {
+        let mut petra = ended(|_| ());
+        petra.policing = behind_a_policer(20_000.0).policing;
+        assert!(petra.policing.is_detected());
+        flow(&mut petra, 2_000, 2_400, 90);
+        assert!(!petra.policing.is_detected());
+    }
+
+    #[test]
+    fn another_beginning_forgets_the_end() {
+        let mut petra = ended(|_| ());
+        petra.resume_slow_start(Some(50_000.0));
+        assert!(!is_resumed(petra, 90, false));
+    }
+
+    #[test]
+    fn it_is_not_resumed_where_it_did_not_end_by_the_delay() {
+        let marked = |petra: &mut Petra| {
+            // An earlier end.
+            petra.slow_start_end.at_queue(13_200.0, ms(110), MIN_RTT);
+            petra.on_congestion_experienced(&CongestionExperienced {
+                now: ms(1_800),
+                last_sent: ms(1_700),
+                bytes_in_flight: INITIAL,
+                rtt: None,
+            });
+        };
+        let flat = |petra: &mut Petra| {
+            (0..4).for_each(|_| petra.slow_start.end_round(1.0, 13_200.0, false, false));
+        };
+        for end in [&marked as &dyn Fn(&mut Petra), &flat] {
+            assert!(!is_resumed(ended(end), 90, false));
+        }
+    }
+
     #[test]
     fn it_ends_when_delivery_no_longer_grows() {
         let mut petra = petra();
