@@ -5,8 +5,7 @@
 //!         or a loss, a mark or a PTO is congestion
 //!   slow start ───────────────────────────▶ congestion avoidance ⟲ increase, drain
 //!       ▲                                            │
-//!       └─── persistent congestion, a longer path, ───┘
-//!                or an end at no queue, in hindsight
+//!       └── persistent congestion, a longer path ────┘
 //! ```
 //!
 //! The standing queue decides: a loss, or a second PTO, is congestion only if a queue
@@ -22,7 +21,6 @@
 //! | `standing_queue` | Do packets wait although they need not? |
 //! | `ack_aggregation`, `loss_rate` | How do ACKs come, and how much is lost? |
 //! | `slow_start`, `additive_increase` | How fast does the window grow? |
-//! | `slow_start_end` | Did a queue end slow start, in hindsight? |
 //! | `competition`, `cubic_growth` | Do others keep the queue full, and how to grow then? |
 //! | `policing` | Do losses without a queue follow the rate of the sender? |
 //! | `path_change` | Has the path become longer? |
@@ -46,7 +44,6 @@ mod rounds;
 mod rtt_interval;
 mod rtt_noise;
 mod slow_start;
-mod slow_start_end;
 mod standing_queue;
 #[cfg(test)]
 mod tests;
@@ -72,7 +69,6 @@ use path_change::{DelayedRound, LongerPath, PathChange};
 use policing::Policing;
 use rounds::RoundCounter;
 use slow_start::SlowStart;
-use slow_start_end::SlowStartEnd;
 use standing_queue::StandingQueue;
 
 /// Largest window, in multiples of the most bytes ever in flight. A larger window has never
@@ -151,7 +147,6 @@ struct Petra {
     spread: Option<Spread>,
     rounds: RoundCounter,
     slow_start: SlowStart,
-    slow_start_end: SlowStartEnd,
     increase: AdditiveIncrease,
     competition: Competition,
     /// The growth where losses bound the window.
@@ -185,7 +180,6 @@ impl Petra {
             aggregation: AckAggregation::default(),
             spread: None,
             rounds: RoundCounter::default(),
-            slow_start_end: SlowStartEnd::default(),
             increase: AdditiveIncrease::default(),
             competition: Competition::default(),
             cubic: CubicGrowth::default(),
@@ -289,9 +283,6 @@ impl Petra {
             Decision::Keep(_) => return false,
         };
         let before = self.window.bytes();
-        if self.window.in_slow_start() {
-            self.end_slow_start(reason);
-        }
         self.undo = (reason == Reduction::Loss && self.config.undo).then(|| Undo {
             bytes: before,
             ssthresh: self.window.ssthresh(),
@@ -313,17 +304,6 @@ impl Petra {
         self.window.enter_recovery(now);
         self.increase.on_reduction();
         true
-    }
-
-    /// Notes the end of slow start, before the window is reduced.
-    fn end_slow_start(&mut self, reason: Reduction) {
-        self.slow_start_end.forget();
-        let by_delay = matches!(reason, Reduction::Queue | Reduction::Loss);
-        let measured = self.queue.standing_rtt().zip(self.rtt);
-        if let Some((rtt, path)) = measured.filter(|_| by_delay && !self.slow_start.is_flat()) {
-            let window = self.window.bytes();
-            self.slow_start_end.at_queue(window, rtt, path.min);
-        }
     }
 
     /// Returns true if losses bound the window: those of competing flows, or a policer's.
@@ -397,10 +377,6 @@ impl Petra {
         if let Some(former) = self.path_change.end_round(fresh, rate, datagram) {
             self.queue.return_to(former);
         }
-        if !ack.app_limited && fresh.is_some_and(|rtt| self.slow_start_ended_early(rtt)) {
-            self.forget_signs_of_others();
-            self.resume_slow_start(None);
-        }
         if ack.app_limited || self.window.in_slow_start() {
             self.path_change.on_unlimited_round();
         } else if let (false, Some(rate)) = (queued, rate) {
@@ -419,40 +395,22 @@ impl Petra {
         self.path_change.on_window(self.window.bytes());
     }
 
-    /// Ends a round trip with this minimum RTT. Returns true if it shows that slow start has ended
-    /// although the path was not full.
-    fn slow_start_ended_early(&mut self, rtt: Duration) -> bool {
-        let least = self.path_change.least_window().min(self.window.bytes());
-        let min_rtt = self.rtt.map_or(rtt, |rtt| rtt.min);
-        self.slow_start_end.end_round(rtt, least, min_rtt)
-    }
-
     /// Adopts a longer path: slow start up to the window for its rate, if that is known.
     fn follow(&mut self, path: LongerPath) {
         let former = self.queue.on_longer_path(path.min_rtt);
         self.path_change.begin_trial(path, former);
-        self.forget_signs_of_others();
-        let ssthresh = path.rate.map(|rate| rate * path.min_rtt.as_secs_f64());
-        if ssthresh.is_none_or(|ssthresh| ssthresh > self.window.bytes()) {
-            self.resume_slow_start(ssthresh);
-        }
-    }
-
-    /// Forgets what the delay has shown of competing flows and of policers, as it was none of a
-    /// queue.
-    fn forget_signs_of_others(&mut self) {
         self.competition.restart();
         self.policing = Policing::default();
         self.hidden_queue = false;
         self.cubic = CubicGrowth::default();
         self.increase = AdditiveIncrease::default();
         self.undo = None;
-    }
-
-    fn resume_slow_start(&mut self, ssthresh: Option<f64>) {
-        self.window.replace_ssthresh(ssthresh);
-        self.slow_start = SlowStart::new(self.config.alpha.get(), self.window.bytes());
-        self.slow_start_end.forget();
+        let bytes = self.window.bytes();
+        let ssthresh = path.rate.map(|rate| rate * path.min_rtt.as_secs_f64());
+        if ssthresh.is_none_or(|ssthresh| ssthresh > bytes) {
+            self.window.replace_ssthresh(ssthresh);
+            self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
+        }
     }
 
     fn grow(&mut self, ack: &Ack) {
@@ -599,7 +557,6 @@ impl Controller for Petra {
         self.policing = Policing::default();
         self.cubic = CubicGrowth::default();
         self.path_change = PathChange::default();
-        self.slow_start_end = SlowStartEnd::default();
         self.hidden_queue = false;
         self.undo = None;
     }

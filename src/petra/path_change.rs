@@ -205,12 +205,6 @@ impl PathChange {
         }
     }
 
-    /// The least window of the last round trips, in bytes; infinite before the first one.
-    pub(super) fn least_window(&self) -> f64 {
-        let windows = self.windows.iter().flatten().copied();
-        windows.fold(f64::INFINITY, f64::min)
-    }
-
     /// The largest window of the last round trips, in bytes.
     fn largest_window(&self) -> f64 {
         self.windows.iter().flatten().copied().fold(0.0, f64::max)
@@ -357,7 +351,7 @@ impl Comparison {
 
     /// The quotient at the lag at which it is least. `unseen`: bytes of a change of the window that
     /// may not show. `resolution`: seconds by which every delay varies, on account of timers and,
-    /// where all of a change counts, of whole datagrams.
+    /// if nothing is unseen, of whole datagrams.
     fn quotient(&self, unseen: f64, resolution: f64) -> f64 {
         let changes = self.windows.iter().map(|(min, max)| max - min);
         let change = changes.fold(f64::INFINITY, f64::min);

@@ -178,11 +178,6 @@ impl StandingQueue {
         self.min_rtt.return_to(former);
     }
 
-    /// The minimum RTT of the last round trip, less the time for which ACKs were held back.
-    pub(super) fn standing_rtt(&self) -> Option<Duration> {
-        self.round.standing()
-    }
-
     /// Returns the minimum RTT of the last interval of a round trip, once.
     pub(super) fn take_round(&mut self) -> Option<Duration> {
         self.ended.take()
@@ -284,7 +279,7 @@ impl StandingQueue {
 }
 
 /// `RttThresh` of RFC 9406, Section 4.2.
-pub(super) fn rtt_threshold(min_rtt: Duration) -> Duration {
+fn rtt_threshold(min_rtt: Duration) -> Duration {
     (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
 }
 
