@@ -97,17 +97,21 @@ pub(super) fn json(run_set: &RunSet, finished: &BTreeMap<String, Outcome>) -> Re
 fn expectation(verdict: &Verdict, out: &mut impl Write) -> Result<()> {
     let comparisons = &verdict.comparisons;
     let known = comparisons.iter().filter(|it| it.because.is_some()).count();
+    let broken: Vec<_> = comparisons.iter().filter(|it| !it.holds).collect();
     let holds = match (verdict.holds, known) {
-        (true, 0) => "holds",
-        (true, _) => "holds, but for known deviations",
-        (false, _) => "DOES NOT HOLD",
+        (true, 0) => "holds".to_owned(),
+        (true, _) => "holds, but for known deviations".to_owned(),
+        (false, _) => {
+            let unknown = broken.len() - broken.iter().filter(|it| it.because.is_some()).count();
+            format!("DOES NOT HOLD in {unknown} of {} rows", comparisons.len())
+        }
     };
     writeln!(out, "\nexpected: {}: {holds}", verdict.expected)?;
     if comparisons.is_empty() {
         writeln!(out, "  nothing was measured that could tell")?;
     }
     let digits = metric(&verdict.metric).map_or(3, |metric| metric.digits);
-    for broken in comparisons.iter().filter(|comparison| !comparison.holds) {
+    for broken in broken {
         writeln!(out, "  {}: {}", broken.row, broken.sides(digits))?;
         if let Some(cause) = &broken.because {
             writeln!(out, "    known: {cause}")?;
