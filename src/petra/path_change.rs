@@ -268,23 +268,22 @@ impl PathChange {
         let resolution = transmission.max(GRANULARITY.as_secs_f64());
         self.compare(began, round.base, resolution);
         let compared = self.comparison?;
-        let additional = compared.additional(round.base);
-        let follows = match self.unqueued_rate {
-            Some(_) => compared.quotient(0.0, resolution) < MIN_QUOTIENT,
+        let ignores_window = match self.unqueued_rate {
+            Some(_) => compared.quotient(0.0, resolution) >= MIN_QUOTIENT,
             None => {
                 let unseen = MAX_UNSEEN_DATAGRAMS * round.datagram;
                 let quotient = compared.quotient(unseen, GRANULARITY.as_secs_f64());
-                quotient < MIN_QUOTIENT_WITHOUT_CALM
+                quotient >= MIN_QUOTIENT_WITHOUT_CALM
             }
         };
         let rounds = MIN_ROUNDS << self.refuted.min(MAX_DOUBLINGS);
-        let longer = compared.rounds >= rounds && !follows;
+        let longer = compared.rounds >= rounds && ignores_window;
         longer.then(|| {
             self.comparison = None;
             let queued = self.queued_rate.take();
             LongerPath {
                 min_rtt: compared.min_delay,
-                additional,
+                additional: compared.additional(round.base),
                 rate: self.unqueued_rate.map(|before| queued.unwrap_or(before)),
             }
         })

@@ -96,15 +96,13 @@ pub(super) fn json(run_set: &RunSet, finished: &BTreeMap<String, Outcome>) -> Re
 /// Prints an expectation, its result, and the rows in which it does not hold.
 fn expectation(verdict: &Verdict, out: &mut impl Write) -> Result<()> {
     let comparisons = &verdict.comparisons;
-    let known = comparisons.iter().filter(|it| it.because.is_some()).count();
     let broken: Vec<_> = comparisons.iter().filter(|it| !it.holds).collect();
+    let unknown = broken.iter().filter(|it| it.because.is_none()).count();
+    let known = broken.len() - unknown;
     let holds = match (verdict.holds, known) {
         (true, 0) => "holds".to_owned(),
         (true, _) => "holds, but for known deviations".to_owned(),
-        (false, _) => {
-            let unknown = broken.len() - broken.iter().filter(|it| it.because.is_some()).count();
-            format!("DOES NOT HOLD in {unknown} of {} rows", comparisons.len())
-        }
+        (false, _) => format!("DOES NOT HOLD in {unknown} of {} rows", comparisons.len()),
     };
     writeln!(out, "\nexpected: {}: {holds}", verdict.expected)?;
     if comparisons.is_empty() {
