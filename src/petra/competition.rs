@@ -19,6 +19,10 @@
 //! fall, too. It is therefore forgotten after two round trips, and each time that a later
 //! test finds it again, after twice as many.
 //!
+//! A drain of a twentieth takes less from a flow that has much of the path than the noise of a
+//! round trip. Where it shows no change and the queue persists, the next drain follows at once,
+//! and is judged together with it.
+//!
 //! A round trip without a queue does not end the test: competing flows that reduce their
 //! windows empty a short queue for one round trip, and so does jitter. One in which the
 //! application held back does, without a conclusion.
@@ -43,16 +47,27 @@ const ROUND_EDGE_DATAGRAMS: f64 = 0.25;
 /// costs a reduction, which competing flows answer by taking the room.
 const RETEST_ROUNDS: RangeInclusive<u32> = 2..=64;
 
+/// The state before a reduction.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    /// The delivery rate.
+    rate: f64,
+    /// The window to return to.
+    window: Option<f64>,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
     #[default]
     Unknown,
-    /// The window was reduced while the delivery rate was `rate`.
+    /// The window was reduced, once or, with a second drain right after the first, twice.
     Testing {
-        rate: f64,
+        before: Before,
         rounds: u32,
-        restore: Option<f64>,
+        twice: bool,
     },
+    /// A drain has not changed the delivery rate, and in this round trip the queue persists.
+    Drained(Before),
     /// Tested again after this many round trips.
     Competing { rounds: u32 },
 }
@@ -87,19 +102,30 @@ impl Competition {
     }
 
     /// Starts a test: the window was reduced under a queue. `restore`: the window to return
-    /// to if the reduction only makes room for competing flows.
+    /// to if the reduction only makes room for competing flows. With a drain right after one that
+    /// showed no change, that is the window before both.
     pub(super) fn on_reduction(&mut self, restore: Option<f64>) {
+        let (before, twice) = match self.state {
+            State::Drained(first) if restore.is_some() => {
+                let rate = first.rate.max(self.rate);
+                (Before { rate, ..first }, true)
+            }
+            _ => {
+                let (rate, window) = (self.rate, restore);
+                (Before { rate, window }, false)
+            }
+        };
         self.state = State::Testing {
-            rate: self.rate,
+            before,
             rounds: 0,
-            restore,
+            twice,
         };
     }
 
     /// Ends a test without a conclusion: the application held back, so that the delivery rate
     /// does not show the effect of the reduction.
     pub(super) fn abandon_test(&mut self) {
-        if self.is_testing() {
+        if !self.is_detected() {
             self.state = State::Unknown;
         }
     }
@@ -128,27 +154,29 @@ impl Competition {
             State::Competing { rounds } if rounds > 1 => State::Competing { rounds: rounds - 1 },
             State::Competing { .. } => State::Unknown,
             State::Testing {
-                rate,
+                before,
                 rounds,
-                restore,
+                twice,
             } if rounds + 1 < TEST_ROUNDS => State::Testing {
-                rate,
+                before,
                 rounds: rounds + 1,
-                restore,
+                twice,
             },
-            State::Testing { rate, restore, .. } => {
-                let expected = MIN_KEPT_RATE_SHARE * rate * elapsed;
+            State::Testing { before, twice, .. } => {
+                let expected = MIN_KEPT_RATE_SHARE * before.rate * elapsed;
                 let falls = delivered + ROUND_EDGE_DATAGRAMS * datagram < expected;
-                restored = restore.filter(|_| falls);
+                restored = before.window.filter(|_| falls);
                 if falls && queued {
                     let rounds = self.lasts;
                     self.lasts = (2 * rounds).min(*RETEST_ROUNDS.end());
                     State::Competing { rounds }
+                } else if queued && !twice && before.window.is_some() {
+                    State::Drained(before)
                 } else {
                     State::Unknown
                 }
             }
-            State::Unknown => State::Unknown,
+            State::Drained(_) | State::Unknown => State::Unknown,
         };
         restored
     }
@@ -200,6 +228,87 @@ mod tests {
         // The window is restored once.
         assert_eq!(rounds(&mut competition, 400, &[80]), None);
         assert!(competition.is_detected());
+    }
+
+    /// A drain that shows no change although the queue persists: 96 of 100 datagrams are left.
+    fn drained_without_a_change() -> Competition {
+        let mut competition = drained_at_100();
+        assert_eq!(rounds(&mut competition, 100, &[100, 96, 96]), None);
+        assert!(!competition.is_detected() && !competition.is_testing());
+        competition
+    }
+
+    /// 93 and a quarter are below 0.95 x 100, but not below 0.95 x 96.
+    const SECOND: [u64; 3] = [96, 93, 93];
+
+    #[test]
+    fn a_drain_right_after_another_is_judged_with_it() {
+        let mut competition = drained_without_a_change();
+        competition.on_reduction(Some(142_500.0));
+        assert_eq!(rounds(&mut competition, 400, &SECOND), Some(150_000.0));
+        assert!(competition.is_detected());
+    }
+
+    /// The delivery rate of between two drains counts if it is higher.
+    #[test]
+    fn two_drains_are_judged_by_the_higher_rate() {
+        let mut competition = drained_at_100();
+        rounds(&mut competition, 100, &[100, 96, 110]);
+        competition.on_reduction(Some(142_500.0));
+        assert_eq!(
+            rounds(&mut competition, 400, &[96, 104, 104]),
+            Some(150_000.0)
+        );
+    }
+
+    #[test]
+    fn no_more_than_two_drains_are_judged_together() {
+        let mut competition = drained_without_a_change();
+        competition.on_reduction(Some(142_500.0));
+        assert_eq!(rounds(&mut competition, 400, &[96, 96, 96]), None);
+        competition.on_reduction(Some(135_000.0));
+        assert_eq!(rounds(&mut competition, 700, &SECOND), None);
+        assert!(!competition.is_detected());
+    }
+
+    #[test]
+    fn a_drain_is_judged_alone_if_it_does_not_follow_at_once() {
+        let later = |competition: &mut Competition| {
+            rounds(competition, 400, &[96]);
+        };
+        for between in [later, Competition::abandon_test, Competition::restart] {
+            let mut competition = drained_without_a_change();
+            between(&mut competition);
+            competition.on_reduction(Some(142_500.0));
+            assert_eq!(rounds(&mut competition, 500, &SECOND), None);
+            assert!(!competition.is_detected());
+        }
+    }
+
+    #[test]
+    fn a_drain_is_judged_alone_after_a_loss_and_a_loss_after_a_drain() {
+        let mut competition = drained_without_a_change();
+        competition.on_reduction(None);
+        assert_eq!(rounds(&mut competition, 400, &SECOND), None);
+        assert!(!competition.is_detected());
+
+        let mut competition = drained_at_100();
+        competition.on_reduction(None);
+        rounds(&mut competition, 100, &[100, 96, 96]);
+        competition.on_reduction(Some(142_500.0));
+        assert_eq!(rounds(&mut competition, 400, &SECOND), None);
+        assert!(!competition.is_detected());
+    }
+
+    #[test]
+    fn a_drain_is_judged_alone_after_one_that_emptied_the_queue() {
+        let mut competition = drained_at_100();
+        rounds(&mut competition, 100, &[100, 96]);
+        competition.on_ack(1_200 * 96);
+        assert_eq!(competition.end_round(ms(400), false, 1_200.0), None);
+        competition.on_reduction(Some(142_500.0));
+        assert_eq!(rounds(&mut competition, 400, &SECOND), None);
+        assert!(!competition.is_detected());
     }
 
     /// By as little as a quarter of a datagram, which the edges of the round trip explain.
