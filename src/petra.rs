@@ -313,7 +313,7 @@ impl Petra {
 
     /// Returns true if losses bound the window, or a test for competing flows may show that.
     fn may_grow_as_cubic(&self) -> bool {
-        self.grows_as_cubic() || self.competition.is_testing()
+        self.grows_as_cubic() || self.competition.is_open()
     }
 
     /// Starts a test for competing flows, with the window to return to if there are any.

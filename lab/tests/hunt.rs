@@ -74,6 +74,18 @@ fn a_planted_fault_is_found_and_nothing_else_is_left_of_the_scenario() {
     assert!(!link.contains_key("outages"), "{found}");
     assert_eq!(link["queue"].as_str(), Some("1bdp"), "{found}");
 
+    // All that was tried, the worst first.
+    let tried = fs::read_to_string(folder.path().join("one/plan-tried.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = tried.lines().map(|row| row.split(',').collect()).collect();
+    let heads = "score,fails,expectation,link.rate,link.queue,link.jitter,link.loss";
+    assert!(tried.starts_with(heads), "{tried}");
+    assert_eq!(rows.len(), 1 + 40);
+    let score = |row: &Vec<&str>| row[0].parse::<f64>().unwrap();
+    assert!(rows[1..].is_sorted_by(|a, b| score(a) >= score(b)));
+    assert!(rows[1][1] == "true" && rows[40][1] == "false", "{tried}");
+    assert!(rows[1][6].ends_with('%'), "the worst has losses: {tried}");
+    assert!(rows[1..].iter().any(|row| row[6].is_empty()), "{tried}");
+
     // It is an ordinary plan, whose expectation fails with seeds of its own.
     assert!(!table.contains_key("space"));
     assert_eq!(table["seeds"].as_array().unwrap()[0].as_integer(), Some(4));
@@ -193,6 +205,13 @@ fn a_space_is_for_hunts_and_its_faults_are_told_with_their_line() {
         ),
         ("controller = \"reno\"", "controller = \"rena\"", "rena"),
         ("[[expect]]", "[frames]", "frames"),
+        ("[space]", "[space]\nfeatures = 0", "a whole number from 1"),
+        ("[space]", "[space]\nfeatures = \"two\"", "a whole number from 1"),
+        (
+            "\"link.outages.0.at\"",
+            "\"link.outages.1.at\"",
+            "outages: no list yet (got item 1); expected item 0 before it",
+        ),
         ("seeds = 3", "seeds = 0", "seeds"),
         (
             "seeds = 3",
@@ -252,6 +271,86 @@ fn check_has_plans_with_a_space_beside_others() {
     let lasts = format!("[space.lasts]\n{outage}");
     let (code, said) = check(&PLAN.replace(outage, &lasts), &[]);
     assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn scenarios_that_are_drawn_are_the_cases_of_an_ordinary_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let draw = |plan: &str, more: &[&str]| {
+        fs::write(folder.join("plan.toml"), plan).unwrap();
+        let output = petra_lab(folder, &[&["draw", "plan.toml"], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        fs::read_to_string(folder.join("plan-drawn.toml")).unwrap()
+    };
+    let count = ["--cases", "30"];
+    let drawn = draw(PLAN, &count);
+    assert_eq!(draw(PLAN, &count), drawn);
+    assert_ne!(draw(PLAN, &["--cases", "30", "--seed", "2"]), drawn);
+
+    let most = |plan: &str| {
+        let table: toml::Table = plan.parse().unwrap();
+        assert!(!table.contains_key("space"));
+        let cases = table["case"].as_array().unwrap();
+        let sets: BTreeSet<String> = cases.iter().map(|it| it["set"].to_string()).collect();
+        assert_eq!((cases.len(), sets.len()), (30, 30), "all different");
+        let features = |case: &toml::Value| match case["name"].as_str().unwrap().split_once(": ") {
+            Some((_, features)) => features.split(", ").count(),
+            None => 0,
+        };
+        let counts = cases.iter().map(features);
+        assert!(counts.clone().any(|count| count == 0));
+        counts.max().unwrap()
+    };
+    assert_eq!(most(&drawn), 3);
+    for limit in [1, 2] {
+        let limited = PLAN.replace("[space]", &format!("[space]\nfeatures = {limit}"));
+        assert_eq!(most(&draw(&limited, &count)), limit);
+    }
+
+    // A trace stays where it is.
+    fs::write(folder.join("cell.down"), "1\n2\n").unwrap();
+    let trace = "[space.trace]\n\"link.rate\" = [\"none\"]\n\"link.trace\" = [\"cell.down\"]\n\
+                 [space.loss]";
+    let traced = draw(&PLAN.replace("[space.loss]", trace), &count);
+    fs::create_dir(folder.join("other")).unwrap();
+    fs::write(folder.join("other/moved.toml"), traced).unwrap();
+    let check = petra_lab(folder, &["check", "other/moved.toml"]);
+    assert_eq!(check.status.code(), Some(0), "{}", text(&check.stderr));
+    assert!(text(&check.stdout).ends_with("90 runs\n"));
+
+    let run = petra_lab(
+        folder,
+        &["run", "other/moved.toml", "--seeds", "1", "-o", "runs"],
+    );
+    assert_eq!(run.status.code(), Some(1), "{}", text(&run.stderr));
+    assert!(text(&run.stdout).contains("DOES NOT HOLD in "));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told_and_leaves_no_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let few = "[space]\n\"link.queue\" = [\"1bdp\", \"2bdp\"]\n[[expect]]";
+    let (fixed, rest) = PLAN.split_once("[space]").unwrap();
+    let (_, expect) = rest.split_once("[[expect]]").unwrap();
+    let few = format!("{fixed}{few}{expect}");
+    let case = "[[case]]\nname = \"one\"\nset = { \"link.rate\" = \"3mbit\" }\n[space]";
+    for (plan, says) in [
+        (
+            few.as_str(),
+            "too few different scenarios (got 2); expected 3",
+        ),
+        (&PLAN.replace("[space]", case), "a space beside cases"),
+        (fixed, "without a space"),
+    ] {
+        fs::write(folder.join("plan.toml"), plan).unwrap();
+        let output = petra_lab(folder, &["draw", "plan.toml", "--cases", "3"]);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+        let error = text(&output.stderr);
+        assert!(error.contains(says), "{error}");
+        assert!(!folder.join("plan-drawn.toml").exists());
+    }
 }
 
 #[test]

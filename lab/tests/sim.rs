@@ -227,6 +227,29 @@ fn petra_keeps_a_quarter_beside_reno_and_leaves_one() {
     assert!((0.25..=0.75).contains(&share), "{share}");
 }
 
+/// Before two drains were judged together, it was less than a quarter: next to a Reno that keeps a
+/// long queue, the rate falls by less than the noise after one.
+#[test]
+fn petra_that_starts_beside_a_long_queue_gets_a_share() {
+    let way = Direction {
+        rate: Some(20_000_000),
+        delay: Duration::from_millis(10),
+        queue: Queue::Bdp(8.0),
+        ..Direction::default()
+    };
+    for start in [2, 3] {
+        let petra = format!("petra@{start}s").parse().unwrap();
+        let report = run(&Scenario {
+            duration: Duration::from_secs(30),
+            ..Scenario::new(Link::symmetric(way.clone()), vec![petra, Flow::new("reno")])
+        })
+        .unwrap();
+        let goodput = |flow: usize| report.flows[flow].goodput;
+        let share = goodput(0) / (goodput(0) + goodput(1));
+        assert!((0.3..=0.5).contains(&share), "from {start} s: {share}");
+    }
+}
+
 #[test]
 fn flows_share_the_link_from_their_start_on() {
     let late = "cubic@5s".parse().unwrap();

@@ -3,15 +3,20 @@
 //! ```text
 //!                        reduction under a queue
 //!     Unknown ──────────────────────────────────────▶ Testing ──┐
-//!      ▲   ▲   delivery rate holds, or the queue is gone   │    │ delivery rate falls,
-//!      │   └───────────────────────────────────────────────┘    ▼ the queue persists
+//!      ▲   ▲   delivery rate holds, or the queue is gone │ ▲ │  │ delivery rate falls,
+//!      │   ├─────────────────────────────────────────────┘ │ │  │ the queue persists
+//!      │   └───────────── Drained ── drain at once ────────┘ │  │
+//!      │                     ▲  rate holds, queue persists   │  │
+//!      │                     └───────────────────────────────┘  ▼
 //!      └─────────────────────────────────────────────────── Competing
 //!       round trip without a queue, or after 2, 4, ... 64 round trips
 //! ```
 //!
 //! | delivery rate after a reduction | queue    | conclusion                             |
 //! |---------------------------------|----------|----------------------------------------|
-//! | holds                           | either   | the queue was self-inflicted           |
+//! | holds                           | gone     | the queue was self-inflicted           |
+//! | holds                           | persists | the same, unless the next drain shows  |
+//! |                                 |          | that the rate falls by both            |
 //! | falls                           | persists | competing flows took the room          |
 //! | falls                           | gone     | the reduction was too large: undone    |
 //!
@@ -19,9 +24,10 @@
 //! fall, too. It is therefore forgotten after two round trips, and each time that a later
 //! test finds it again, after twice as many.
 //!
-//! A drain of a twentieth takes less from a flow that has much of the path than the noise of a
-//! round trip. Where it shows no change and the queue persists, the next drain follows at once,
-//! and is judged together with it.
+//! Next to others, the rate of a flow with much of the path falls by less than the noise of a
+//! round trip after a drain of a twentieth. Where a drain shows no change and the queue persists,
+//! a second one in the next round trip is judged by the rate of before both, too. What both
+//! show is less sure, and does not double the time until the next test.
 //!
 //! A round trip without a queue does not end the test: competing flows that reduce their
 //! windows empty a short queue for one round trip, and so does jitter. One in which the
@@ -60,13 +66,13 @@ struct Before {
 enum State {
     #[default]
     Unknown,
-    /// The window was reduced, once or, with a second drain right after the first, twice.
+    /// The window was reduced. `first`: before the drain that came right before that.
     Testing {
         before: Before,
+        first: Option<Before>,
         rounds: u32,
-        twice: bool,
     },
-    /// A drain has not changed the delivery rate, and in this round trip the queue persists.
+    /// A drain has not changed the delivery rate, and the queue persisted in the last round trip.
     Drained(Before),
     /// Tested again after this many round trips.
     Competing { rounds: u32 },
@@ -102,23 +108,21 @@ impl Competition {
     }
 
     /// Starts a test: the window was reduced under a queue. `restore`: the window to return
-    /// to if the reduction only makes room for competing flows. With a drain right after one that
-    /// showed no change, that is the window before both.
+    /// to if the reduction only makes room for competing flows. If that shows only together with
+    /// the drain right before it, that drain is undone, too.
     pub(super) fn on_reduction(&mut self, restore: Option<f64>) {
-        let (before, twice) = match self.state {
-            State::Drained(first) if restore.is_some() => {
-                let rate = first.rate.max(self.rate);
-                (Before { rate, ..first }, true)
-            }
-            _ => {
-                let (rate, window) = (self.rate, restore);
-                (Before { rate, window }, false)
-            }
+        let first = match self.state {
+            State::Drained(first) => restore.and(Some(first)),
+            _ => None,
+        };
+        let before = Before {
+            rate: self.rate,
+            window: restore,
         };
         self.state = State::Testing {
             before,
+            first,
             rounds: 0,
-            twice,
         };
     }
 
@@ -155,25 +159,33 @@ impl Competition {
             State::Competing { .. } => State::Unknown,
             State::Testing {
                 before,
+                first,
                 rounds,
-                twice,
             } if rounds + 1 < TEST_ROUNDS => State::Testing {
                 before,
+                first,
                 rounds: rounds + 1,
-                twice,
             },
-            State::Testing { before, twice, .. } => {
-                let expected = MIN_KEPT_RATE_SHARE * before.rate * elapsed;
-                let falls = delivered + ROUND_EDGE_DATAGRAMS * datagram < expected;
-                restored = before.window.filter(|_| falls);
-                if falls && queued {
-                    let rounds = self.lasts;
-                    self.lasts = (2 * rounds).min(*RETEST_ROUNDS.end());
-                    State::Competing { rounds }
-                } else if queued && !twice && before.window.is_some() {
-                    State::Drained(before)
-                } else {
-                    State::Unknown
+            State::Testing { before, first, .. } => {
+                let falls = |before: &Before| {
+                    let expected = MIN_KEPT_RATE_SHARE * before.rate * elapsed;
+                    delivered + ROUND_EDGE_DATAGRAMS * datagram < expected
+                };
+                let both = first.filter(|first| queued && falls(first));
+                let fell = both.or(Some(before).filter(falls));
+                restored = fell.and_then(|before| before.window);
+                match (fell, queued) {
+                    (Some(_), true) => {
+                        let rounds = self.lasts;
+                        if both.is_none() {
+                            self.lasts = (2 * rounds).min(*RETEST_ROUNDS.end());
+                        }
+                        State::Competing { rounds }
+                    }
+                    (None, true) if first.is_none() && before.window.is_some() => {
+                        State::Drained(before)
+                    }
+                    _ => State::Unknown,
                 }
             }
             State::Drained(_) | State::Unknown => State::Unknown,
@@ -184,6 +196,11 @@ impl Competition {
     /// Returns true until the effect of the last reduction is known.
     pub(super) fn is_testing(&self) -> bool {
         matches!(self.state, State::Testing { .. })
+    }
+
+    /// Returns true while a test goes on, and between two drains that are judged together.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state, State::Testing { .. } | State::Drained(_))
     }
 
     /// Returns true while competing flows keep the queue full. A drain would only leave
@@ -249,16 +266,63 @@ mod tests {
         assert!(competition.is_detected());
     }
 
-    /// The delivery rate of between two drains counts if it is higher.
+    /// The second drain alone shows it, from 110 datagrams, and is all that is undone.
     #[test]
-    fn two_drains_are_judged_by_the_higher_rate() {
+    fn the_second_of_two_drains_is_judged_alone_too() {
         let mut competition = drained_at_100();
         rounds(&mut competition, 100, &[100, 96, 110]);
         competition.on_reduction(Some(142_500.0));
-        assert_eq!(
-            rounds(&mut competition, 400, &[96, 104, 104]),
-            Some(150_000.0)
-        );
+        let restored = rounds(&mut competition, 400, &[96, 104, 104]);
+        assert_eq!(restored, Some(142_500.0));
+        assert!(competition.is_detected());
+    }
+
+    /// The rate held after the first drain, and the second one was too large.
+    #[test]
+    fn of_two_drains_the_second_is_undone_if_the_queue_is_gone() {
+        for (datagrams, expected) in [(93, None), (80, Some(142_500.0))] {
+            let mut competition = drained_without_a_change();
+            competition.on_reduction(Some(142_500.0));
+            rounds(&mut competition, 400, &[96, datagrams]);
+            competition.on_ack(1_200 * datagrams);
+            let restored = competition.end_round(ms(700), false, 1_200.0);
+            assert_eq!(restored, expected);
+            assert!(!competition.is_detected());
+        }
+    }
+
+    /// Two round trips again and again, where one drain that shows it doubles them.
+    #[test]
+    fn what_two_drains_show_lasts_no_longer_the_next_time() {
+        let (mut competition, mut now) = (Competition::default(), 0);
+        let mut round = |competition: &mut Competition, datagrams| {
+            rounds(competition, now, &[datagrams]);
+            now += 100;
+        };
+        for _ in 0..3 {
+            round(&mut competition, 100);
+            for datagrams in [[100, 96, 96], SECOND] {
+                competition.on_reduction(Some(150_000.0));
+                for count in datagrams {
+                    round(&mut competition, count);
+                }
+            }
+            for _ in 0..2 {
+                assert!(competition.is_detected());
+                round(&mut competition, 100);
+            }
+            assert!(!competition.is_detected());
+        }
+    }
+
+    #[test]
+    fn a_test_is_open_between_two_drains() {
+        let mut competition = drained_at_100();
+        assert!(competition.is_open());
+        rounds(&mut competition, 100, &[100, 96, 96]);
+        assert!(competition.is_open() && !competition.is_testing());
+        rounds(&mut competition, 400, &[96]);
+        assert!(!competition.is_open());
     }
 
     #[test]

@@ -1009,6 +1009,18 @@ mod in_congestion_avoidance {
         assert_ne!(policed.cubic, CubicGrowth::default());
     }
 
+    /// The second may show that the competition found before goes on.
+    #[test]
+    fn cubics_growth_is_kept_between_two_drains_in_a_row() {
+        let mut petra = queued(petra());
+        petra.config.drain = true;
+        assert_eq!(drains(&mut petra, 2_000..2_200), [2_000]);
+        petra.cubic.on_reduction(100.0, 70.0);
+        assert_eq!(drains(&mut petra, 2_200..2_400).len(), 1);
+        assert!(petra.competition.is_testing());
+        assert_ne!(petra.cubic, CubicGrowth::default());
+    }
+
     /// Six seconds without a loss have brought the curve of CUBIC to many datagrams a round trip.
     /// A loss begins another, and its undo returns to the first.
     #[test]

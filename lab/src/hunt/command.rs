@@ -12,10 +12,10 @@ use super::islands::Islands;
 use super::score::Score;
 use super::search::{rank, search};
 use super::shrink::shrink;
-use super::trials::Trials;
+use super::trials::{Count, Trials};
 use crate::batch::{interrupted, Progress, Unmet};
 use crate::note::note;
-use crate::plan::{Space, Spot};
+use crate::plan::{Plan, Space, Spot};
 use crate::results::write_whole;
 use crate::units::{parse_at_least_one, parse_whole};
 
@@ -30,9 +30,9 @@ const KEPT: f64 = 0.75;
 
 /// Search a plan's space for the scenario that fails its expectations most.
 ///
-/// Random scenarios first, then descendants of the worst. What is found is tried again
-/// with other seeds, made as simple as it still fails, and written as a plan for
-/// `petra-lab run`. Interrupted, the same command goes on where it was.
+/// Random scenarios first, then descendants of the worst. What is found is tried again with
+/// other seeds, made as simple as it still fails, and written as a plan for `petra-lab run`. A
+/// list has all that was tried. Interrupted, the same command goes on where it was.
 #[derive(Args, Clone, Debug)]
 pub struct Hunt {
     /// A plan with a space, as docs/hunt.md has it.
@@ -64,14 +64,22 @@ impl Hunt {
     /// a scenario that fails an expectation.
     pub fn execute(&self) -> Result<()> {
         let space = Space::read(&self.plan)?;
-        let seeds = space.check()?.seeds;
+        let Plan { name, seeds, .. } = space.check()?;
         let jobs = self.jobs.map(NonZeroUsize::get);
         let bench = Bench::new(&self.out, &self.islands, jobs, interrupted()?)?;
         let trials = Trials::new(&space, &bench, seeds.clone());
         let candidates = bench.with_threads(|| self.candidates(&trials))?;
-        let (tried, refused) = trials.count();
+        let Count {
+            tried,
+            refused,
+            failing,
+        } = trials.count();
         let mut out = io::stdout().lock();
-        writeln!(out, "{tried} scenarios tried, of which {refused} cannot be")?;
+        writeln!(
+            out,
+            "{tried} scenarios tried, of which {refused} cannot be; an expectation fails in \
+             {failing}"
+        )?;
         if let Some(reason) = trials.refused() {
             note!("one that cannot be: {reason}");
         }
@@ -81,6 +89,9 @@ impl Hunt {
             writeln!(out, "when all have ended: {}", self.again())?;
             return Ok(());
         }
+        let list = self.out.join(format!("{name}-tried.csv"));
+        write_whole(&list, |out| trials.write_csv(out))?;
+        writeln!(out, "all of them: {}", list.display())?;
 
         // Other seeds than those that the search had its luck with.
         let last = seeds.iter().max().copied().unwrap_or(0);
@@ -119,7 +130,7 @@ impl Hunt {
             let score = trials.score(&space.spot(genes), Some(&progress))?;
             Some(score.value)
         };
-        let name = |genes: &[f64]| trials.words(&space.spot(genes));
+        let name = |genes: &[f64]| space.words(&space.spot(genes));
         let stop = &trials.bench.stop;
         let mut tried = Vec::new();
         for island in islands {

@@ -1,7 +1,8 @@
 //! Searches: for the scenario in which a plan's expectations fail most, and for the
-//! options with which a controller does best.
+//! options with which a controller does best. And scenarios at random, without a search.
 //!
 //! ```text
+//!   Space ── draw ── NAME-drawn.toml                    petra-lab draw
 //!   Space ── search ── shrink ── NAME-found.toml        petra-lab hunt
 //!               │         │
 //!             Trials ─────┴── Bench ── journal.jsonl    every run once
@@ -14,6 +15,7 @@
 
 mod bench;
 mod command;
+mod draw;
 mod islands;
 mod score;
 mod search;
@@ -23,4 +25,5 @@ mod tune;
 mod vary;
 
 pub use command::Hunt;
+pub use draw::Draw;
 pub use tune::Tune;

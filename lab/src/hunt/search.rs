@@ -24,7 +24,7 @@ const REPLACED: f32 = 0.7;
 const RANDOM: f64 = 0.4;
 
 /// The stream of the generator that draws the random ones.
-const STREAM: u64 = 1 << 33;
+pub(super) const STREAM: u64 = 1 << 33;
 
 /// Range of a number in a mutation.
 const REACH: f64 = 0.2;
@@ -33,7 +33,7 @@ const REACH: f64 = 0.2;
 const PRECISION: f64 = 1e-9;
 
 /// Random draws in a row that are all known, after which a space has no more to try.
-const KNOWN: usize = 1000;
+pub(super) const KNOWN: usize = 1000;
 
 /// Numbers and their score.
 pub(super) type Tried = (Vec<f64>, f64);

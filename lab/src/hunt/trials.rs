@@ -1,6 +1,7 @@
 //! Scenarios of a space, tried.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
@@ -19,10 +20,19 @@ pub(super) struct Trials<'a> {
     seen: Mutex<Seen>,
 }
 
+/// The number of scenarios tried.
+pub(super) struct Count {
+    pub(super) tried: usize,
+    /// Those of them that cannot be.
+    pub(super) refused: usize,
+    /// Those in which an expectation fails.
+    pub(super) failing: usize,
+}
+
 #[derive(Default)]
 struct Seen {
-    /// By the settings; `None` of what cannot be.
-    scores: BTreeMap<String, Option<Score>>,
+    /// By the settings; without a score what cannot be.
+    tried: BTreeMap<String, (Spot, Option<Score>)>,
     /// The largest score so far.
     most: f64,
     /// Error of the last invalid scenario.
@@ -48,8 +58,8 @@ impl<'a> Trials<'a> {
     /// The score of a spot; `None` where there can be no such scenario. Trouble stops
     /// the bench, and is told by [`Self::end`].
     pub(super) fn score(&self, spot: &Spot, progress: Option<&Progress>) -> Option<Score> {
-        let settings = self.words(spot);
-        if let Some(score) = self.seen().scores.get(&settings) {
+        let settings = self.space.words(spot);
+        if let Some((_, score)) = self.seen().tried.get(&settings) {
             return score.clone();
         }
         if self.bench.is_stopped() {
@@ -85,7 +95,7 @@ impl<'a> Trials<'a> {
                 ));
             }
         }
-        seen.scores.insert(settings, score.clone());
+        seen.tried.insert(settings, (spot.clone(), score.clone()));
         score
     }
 
@@ -103,7 +113,7 @@ impl<'a> Trials<'a> {
             !self.bench.is_stopped(),
             "interrupted; the same command goes on from there"
         );
-        if seen.scores.values().all(Option::is_none) {
+        if seen.tried.values().all(|(_, score)| score.is_none()) {
             let none = || Error::msg("no expectation compares anything");
             let refused = seen.refused.take().unwrap_or_else(none);
             return Err(refused).context("no scenario of this space has a score");
@@ -111,26 +121,51 @@ impl<'a> Trials<'a> {
         Ok(())
     }
 
-    /// The number of scenarios tried, and the number of invalid ones.
-    pub(super) fn count(&self) -> (usize, usize) {
+    /// The number of scenarios tried.
+    pub(super) fn count(&self) -> Count {
         let seen = self.seen();
-        let refused = seen.scores.values().filter(|score| score.is_none());
-        (seen.scores.len(), refused.count())
+        let scores = || seen.tried.values().map(|(_, score)| score.as_ref());
+        Count {
+            tried: seen.tried.len(),
+            refused: scores().filter(Option::is_none).count(),
+            failing: scores().flatten().filter(|score| score.fails).count(),
+        }
+    }
+
+    /// Writes a row for each scenario that was tried, those that fail most first: its score, the
+    /// expectation that fails most, and the fields of the space. A field is empty where the
+    /// scenario does not have it, and the score where there can be no such scenario.
+    ///
+    /// # Errors
+    ///
+    /// What `out` says.
+    pub(super) fn write_csv(&self, out: &mut dyn Write) -> Result<()> {
+        let seen = self.seen();
+        let value = |score: &Option<Score>| score.as_ref().map_or(f64::NEG_INFINITY, |it| it.value);
+        let mut tried: Vec<_> = seen.tried.values().collect();
+        tried.sort_by(|a, b| value(&b.1).total_cmp(&value(&a.1)));
+        let paths = self.space.paths();
+        let mut writer = csv::Writer::from_writer(out);
+        let heads = ["score", "fails", "expectation"].map(str::to_owned);
+        writer.write_record(heads.iter().chain(&paths))?;
+        for (spot, score) in tried {
+            let mut row = match score {
+                Some(it) => vec![it.value.to_string(), it.fails.to_string(), it.words.clone()],
+                None => vec![String::new(); heads.len()],
+            };
+            // Later fields count over earlier ones.
+            let settings: BTreeMap<_, _> = self.space.settings(spot).into_iter().collect();
+            let cell = |path| settings.get(path).cloned().unwrap_or_default();
+            row.extend(paths.iter().map(cell));
+            writer.write_record(row)?;
+        }
+        Ok(writer.flush()?)
     }
 
     /// The error of one of the invalid scenarios, if any.
     pub(super) fn refused(&self) -> Option<String> {
         let seen = self.seen();
         seen.refused.as_ref().map(|error| format!("{error:#}"))
-    }
-
-    /// A spot in one line.
-    pub(super) fn words(&self, spot: &Spot) -> String {
-        let settings = self.space.settings(spot).into_iter();
-        let words: Vec<String> = settings
-            .map(|(path, it)| format!("{path} = {it}"))
-            .collect();
-        words.join(", ")
     }
 
     fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {

@@ -124,6 +124,13 @@ fn set(node: &mut Node, steps: &[String], key: Position, value: &Node) -> Result
         _ => unreachable!("it was one"),
     };
     if table.get(step).is_none() {
+        if let Some(number) = rest.first().and_then(|next| next.parse::<usize>().ok()) {
+            if number > 0 {
+                let message =
+                    format!("{step}: no list yet (got item {number}); expected item 0 before it");
+                return Err(Diagnostic::at(key, message));
+            }
+        }
         if factor(value)?.is_some() {
             let message = format!("there is no `{step}` that could be multiplied");
             return Err(Diagnostic::at(value.place, message));

@@ -9,7 +9,7 @@ mod check;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 
 use super::axis::spacing;
 use super::diagnostic::{Diagnostic, Position, Sources};
@@ -22,6 +22,9 @@ use super::{write, Plan};
 /// Digits of the numbers that are drawn.
 const DIGITS: usize = 2;
 
+/// The key of the limit on named features.
+const MOST_FEATURES: &str = "features";
+
 /// A plan, and the fields that it leaves open.
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
@@ -29,6 +32,8 @@ pub(crate) struct Space {
     sources: Sources,
     root: Table,
     features: Vec<Feature>,
+    /// Named features at the same time, at most.
+    most: Option<usize>,
 }
 
 /// Fields that are there together.
@@ -101,10 +106,12 @@ impl Space {
         let Some(entry) = root.take("space") else {
             return Ok(None);
         };
-        let features = features(&entry.node).map_err(|fault| fault.within("space"));
+        let read = features(&entry.node).map_err(|fault| fault.within("space"));
+        let (features, most) = read.map_err(|fault| sources.explain(&fault))?;
         Ok(Some(Space {
             file: path.to_owned(),
-            features: features.map_err(|fault| sources.explain(&fault))?,
+            features,
+            most,
             sources,
             root,
         }))
@@ -117,7 +124,7 @@ impl Space {
 
     /// The choices that a spot takes.
     pub(crate) fn genes(&self) -> Vec<Gene> {
-        let mut genes = Vec::new();
+        let mut genes: Vec<Gene> = self.most.iter().map(|_| Gene::Number).collect();
         for feature in &self.features {
             genes.extend(feature.name.iter().map(|_| Gene::Choice));
             genes.extend(feature.fields.iter().map(|field| match field.values {
@@ -128,16 +135,49 @@ impl Space {
         genes
     }
 
-    /// The spot of these choices, each from 0 to 1.
+    /// The spot of these choices, each from 0 to 1. With a limit on the features, the first
+    /// choice is their number, and those with the largest choices are there.
     pub(crate) fn spot(&self, genes: &[f64]) -> Spot {
         let mut genes = genes.iter().copied();
         let mut gene = || genes.next().unwrap_or(0.0).clamp(0.0, 1.0);
-        let features = self.features.iter().map(|feature| {
-            let there = feature.name.is_none() || gene() >= 0.5;
-            let picks: Vec<Pick> = feature.fields.iter().map(|it| it.pick(gene())).collect();
-            there.then_some(picks)
-        });
-        Spot(features.collect())
+        let number = |gene: f64, most| ((gene * (most + 1) as f64) as usize).min(most);
+        let count = self.most.map(|most| number(gene(), most));
+        let mut drawn: Vec<(f64, Vec<Pick>)> = Vec::new();
+        for feature in &self.features {
+            // What has no name is always there.
+            let choice = feature.name.as_ref().map_or(f64::INFINITY, |_| gene());
+            let picks = feature.fields.iter().map(|it| it.pick(gene()));
+            drawn.push((choice, picks.collect()));
+        }
+        let choices = drawn.iter().map(|(choice, _)| *choice);
+        let least = match count {
+            Some(count) => least_of(count, choices.filter(|it| it.is_finite())),
+            None => 0.5,
+        };
+        let picks = drawn.into_iter();
+        Spot(
+            picks
+                .map(|(choice, picks)| (choice >= least).then_some(picks))
+                .collect(),
+        )
+    }
+
+    /// The names of the features that a spot has.
+    pub(crate) fn names<'a>(&'a self, spot: &'a Spot) -> impl Iterator<Item = &'a str> {
+        let features = self.features.iter().zip(&spot.0);
+        features.filter_map(|(feature, picks)| picks.as_ref().and(feature.name.as_deref()))
+    }
+
+    /// The paths of all fields, each once.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        for field in self.features.iter().flat_map(|it| &it.fields) {
+            let path = field.path.text();
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        paths
     }
 
     /// Returns the scenarios one step simpler than `spot`, largest step first: without one of its
@@ -173,6 +213,15 @@ impl Space {
             .collect()
     }
 
+    /// A spot in one line, the same for the same scenario.
+    pub(crate) fn words(&self, spot: &Spot) -> String {
+        let settings = self.settings(spot).into_iter();
+        let words: Vec<String> = settings
+            .map(|(path, value)| format!("{path} = {value}"))
+            .collect();
+        words.join(", ")
+    }
+
     fn chosen<'a>(&'a self, spot: &'a Spot) -> impl Iterator<Item = (&'a Field, Pick)> {
         let features = self.features.iter().zip(&spot.0);
         features
@@ -202,11 +251,48 @@ impl Space {
             };
             let mut root = over.over(self.filled(spot)?);
             // The file goes elsewhere, its traces stay.
-            let folder = self.file.parent().unwrap_or(Path::new(""));
-            absolute(&mut root, folder);
+            absolute(&mut root, self.folder());
             Ok(write::text(&root))
         };
         whole().map_err(|fault: Diagnostic| self.sources.explain(&fault))
+    }
+
+    /// The text of a plan with these spots as its cases, under these names, and with these
+    /// entries in place of its own.
+    ///
+    /// # Errors
+    ///
+    /// That the plan has cases of its own.
+    pub(crate) fn cases(&self, spots: &[(String, Spot)], entries: toml::Table) -> Result<String> {
+        ensure!(
+            self.root.get("case").is_none(),
+            "{}: a space beside cases (got [[case]]); expected a plan without, because each \
+             scenario that is drawn becomes one",
+            self.file.display()
+        );
+        let mut root = self.root.clone();
+        absolute(&mut root, self.folder());
+        let mut root = write::table(&root);
+        root.extend(entries);
+        let case = |(name, spot): &(String, Spot)| {
+            let set = self.chosen(spot).map(|(field, pick)| {
+                let (path, mut node) = (field.path.text(), field.node(pick));
+                let is_trace = path.rsplit('.').next() == Some("trace");
+                walk(&mut node, is_trace, self.folder());
+                (path, write::value(&node))
+            });
+            let set: toml::Table = set.collect();
+            let entries = [("name", name.clone().into()), ("set", set.into())];
+            let entries = entries.map(|(key, value)| (key.to_owned(), value));
+            toml::Value::Table(entries.into_iter().collect())
+        };
+        let cases: Vec<toml::Value> = spots.iter().map(case).collect();
+        root.insert("case".to_owned(), cases.into());
+        Ok(root.to_string())
+    }
+
+    fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(Path::new(""))
     }
 
     fn filled(&self, spot: &Spot) -> Result<Table, Diagnostic> {
@@ -293,6 +379,14 @@ impl Field {
     }
 }
 
+/// The least of the `count` largest numbers; infinity of none.
+fn least_of(count: usize, numbers: impl Iterator<Item = f64>) -> f64 {
+    let mut numbers: Vec<f64> = numbers.collect();
+    numbers.sort_by(|a, b| b.total_cmp(a));
+    numbers.truncate(count);
+    numbers.last().copied().unwrap_or(f64::INFINITY)
+}
+
 /// The nearest power of ten, by ratio.
 fn power(number: f64) -> f64 {
     nearest(number, &[1.0, 10.0])
@@ -318,11 +412,22 @@ fn nearest(number: f64, steps: &[f64]) -> f64 {
 }
 
 /// Reads `[space]`: a field by its path, which is always there, or a table of fields
-/// under a name, which are there together or not at all.
-fn features(space: &Node) -> Result<Vec<Feature>, Diagnostic> {
+/// under a name, which are there together or not at all. The limit on named features, too.
+fn features(space: &Node) -> Result<(Vec<Feature>, Option<usize>), Diagnostic> {
     let mut features: Vec<Feature> = Vec::new();
+    let mut most = None;
     for entry in &space.table()?.entries {
         let within = |fault: Diagnostic| fault.within(&entry.key);
+        if entry.key == MOST_FEATURES {
+            most = match entry.node.value {
+                Value::Integer(number) if number > 0 => usize::try_from(number).ok(),
+                _ => {
+                    let expected = "a whole number from 1, of features at the same time";
+                    return Err(within(entry.node.unexpected(expected)));
+                }
+            };
+            continue;
+        }
         let (name, fields) = match &entry.node.value {
             Value::Table(table) if table.get("from").is_none() => {
                 let fields = table
@@ -347,7 +452,7 @@ fn features(space: &Node) -> Result<Vec<Feature>, Diagnostic> {
             "a space of nothing; expected fields",
         ));
     }
-    Ok(features)
+    Ok((features, most))
 }
 
 fn field(entry: &Entry) -> Result<Field, Diagnostic> {

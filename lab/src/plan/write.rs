@@ -7,14 +7,14 @@ pub(super) fn text(root: &Table) -> String {
     table(root).to_string()
 }
 
-fn table(from: &Table) -> toml::Table {
+pub(super) fn table(from: &Table) -> toml::Table {
     let entries = from.entries.iter();
     entries
         .map(|entry| (entry.key.clone(), value(&entry.node)))
         .collect()
 }
 
-fn value(node: &Node) -> toml::Value {
+pub(super) fn value(node: &Node) -> toml::Value {
     match &node.value {
         Value::Text(text) => toml::Value::String(text.clone()),
         Value::Integer(number) => toml::Value::Integer(*number),
