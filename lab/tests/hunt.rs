@@ -351,6 +351,11 @@ fn what_cannot_be_drawn_is_told_and_leaves_no_plan() {
         assert!(error.contains(says), "{error}");
         assert!(!folder.join("plan-drawn.toml").exists());
     }
+    fs::write(folder.join("plan.toml"), PLAN).unwrap();
+    let output = petra_lab(folder, &["draw", "plan.toml", "-o", "./plan.toml"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("--out: the plan itself"));
+    assert_eq!(fs::read_to_string(folder.join("plan.toml")).unwrap(), PLAN);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Error, Result};
 use clap::Args;
@@ -42,11 +42,19 @@ impl Draw {
     ///
     /// # Errors
     ///
-    /// What is wrong with the plan, that its space has too few scenarios, or that the file
-    /// cannot be written.
+    /// What is wrong with the plan, that its space has too few scenarios, or that the file is
+    /// the plan or cannot be written.
     pub fn execute(&self) -> Result<()> {
         let space = Space::read(&self.plan)?;
         let plan = space.check()?;
+        let default = || format!("{}-drawn.toml", plan.name).into();
+        let file = self.out.clone().unwrap_or_else(default);
+        let same = |file: &Path| file.canonicalize().ok();
+        ensure!(
+            same(&file) != same(&self.plan),
+            "--out: the plan itself (got {}); expected another file",
+            file.display()
+        );
         let (spots, refused) = self.spots(&space)?;
         let name = |(number, spot): (usize, Spot)| {
             let features = space.names(&spot).map(|name| name.replace('_', " "));
@@ -72,8 +80,6 @@ impl Draw {
         ];
         let entries = entries.map(|(key, text)| (key.to_owned(), text.into()));
         let text = space.cases(&cases, entries.into_iter().collect())?;
-        let default = || format!("{}-drawn.toml", plan.name).into();
-        let file = self.out.clone().unwrap_or_else(default);
         write_whole(&file, |out| Ok(out.write_all(text.as_bytes())?))?;
         let mut out = io::stdout().lock();
         writeln!(

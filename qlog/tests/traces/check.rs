@@ -64,6 +64,23 @@ fn each_fault_is_found_in_its_record() {
 }
 
 #[test]
+fn a_trace_may_end_with_losses_that_are_not_counted_yet() {
+    let (whole, _) = copy(&raw(), &Detail::All).unwrap();
+    let records: Vec<&str> = whole.split_inclusive('\n').collect();
+    let is_loss = |at: &usize| records[*at].contains(":packet_lost");
+    let losses: Vec<usize> = (0..records.len()).filter(is_loss).collect();
+    assert!(losses.len() > 1);
+    for &at in &losses {
+        check(records[..=at].concat().as_bytes()).unwrap();
+    }
+    // One more than the next metrics count.
+    let mut more = records.clone();
+    more.insert(losses[0], records[losses[0]]);
+    let error = check(more.concat().as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("wrong number of events"));
+}
+
+#[test]
 fn faults_of_the_whole_are_found() {
     let (whole, _) = copy(&raw(), &Detail::All).unwrap();
     let without_a_loss: String = {
