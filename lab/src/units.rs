@@ -18,6 +18,9 @@ pub use text::{Form, Maybe, Rate, Room, Share, Size, Text, Time};
 
 use crate::link::Queue;
 
+/// The seeds that a command takes. A command counts up from one, and 62 bits leave room.
+pub(crate) const SEED_RANGE: RangeInclusive<u64> = 0..=(1 << 62) - 1;
+
 /// Returns a parser of a whole number within `range`.
 pub(crate) fn parse_whole<T>(
     range: RangeInclusive<T>,

@@ -129,7 +129,7 @@ impl Competition {
     /// Ends a test without a conclusion: the application held back, so that the delivery rate
     /// does not show the effect of the reduction.
     pub(super) fn abandon_test(&mut self) {
-        if !self.is_detected() {
+        if self.is_open() {
             self.state = State::Unknown;
         }
     }
@@ -258,6 +258,13 @@ mod tests {
     /// 93 and a quarter are below 0.95 x 100, but not below 0.95 x 96.
     const SECOND: [u64; 3] = [96, 93, 93];
 
+    /// Reduces the window, and has too little of a fall to show competition by itself.
+    fn assert_judged_alone(mut competition: Competition, from: u64, restore: Option<f64>) {
+        competition.on_reduction(restore);
+        assert_eq!(rounds(&mut competition, from, &SECOND), None);
+        assert!(!competition.is_detected());
+    }
+
     #[test]
     fn a_drain_right_after_another_is_judged_with_it() {
         let mut competition = drained_without_a_change();
@@ -330,9 +337,7 @@ mod tests {
         let mut competition = drained_without_a_change();
         competition.on_reduction(Some(142_500.0));
         assert_eq!(rounds(&mut competition, 400, &[96, 96, 96]), None);
-        competition.on_reduction(Some(135_000.0));
-        assert_eq!(rounds(&mut competition, 700, &SECOND), None);
-        assert!(!competition.is_detected());
+        assert_judged_alone(competition, 700, Some(135_000.0));
     }
 
     #[test]
@@ -343,25 +348,18 @@ mod tests {
         for between in [later, Competition::abandon_test, Competition::restart] {
             let mut competition = drained_without_a_change();
             between(&mut competition);
-            competition.on_reduction(Some(142_500.0));
-            assert_eq!(rounds(&mut competition, 500, &SECOND), None);
-            assert!(!competition.is_detected());
+            assert_judged_alone(competition, 500, Some(142_500.0));
         }
     }
 
     #[test]
     fn a_drain_is_judged_alone_after_a_loss_and_a_loss_after_a_drain() {
-        let mut competition = drained_without_a_change();
-        competition.on_reduction(None);
-        assert_eq!(rounds(&mut competition, 400, &SECOND), None);
-        assert!(!competition.is_detected());
+        assert_judged_alone(drained_without_a_change(), 400, None);
 
         let mut competition = drained_at_100();
         competition.on_reduction(None);
         rounds(&mut competition, 100, &[100, 96, 96]);
-        competition.on_reduction(Some(142_500.0));
-        assert_eq!(rounds(&mut competition, 400, &SECOND), None);
-        assert!(!competition.is_detected());
+        assert_judged_alone(competition, 400, Some(142_500.0));
     }
 
     #[test]
@@ -370,9 +368,7 @@ mod tests {
         rounds(&mut competition, 100, &[100, 96]);
         competition.on_ack(1_200 * 96);
         assert_eq!(competition.end_round(ms(400), false, 1_200.0), None);
-        competition.on_reduction(Some(142_500.0));
-        assert_eq!(rounds(&mut competition, 400, &SECOND), None);
-        assert!(!competition.is_detected());
+        assert_judged_alone(competition, 400, Some(142_500.0));
     }
 
     /// By as little as a quarter of a datagram, which the edges of the round trip explain.

@@ -17,7 +17,7 @@ use crate::batch::{interrupted, Progress, Unmet};
 use crate::note::note;
 use crate::plan::{Plan, Space, Spot};
 use crate::results::write_whole;
-use crate::units::{parse_at_least_one, parse_whole};
+use crate::units::{parse_at_least_one, parse_whole, SEED_RANGE};
 
 /// The scenarios that are tried again with other seeds.
 const CANDIDATES: usize = 5;
@@ -43,7 +43,7 @@ pub struct Hunt {
     tries: NonZeroUsize,
     /// Seed of all random choices.
     #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
-        value_parser = parse_whole(0..=(1_u64 << 62) - 1))]
+        value_parser = parse_whole(SEED_RANGE))]
     seed: u64,
     #[command(flatten)]
     islands: Islands,

@@ -13,8 +13,7 @@ use crate::entropy::generator;
 use crate::note::note;
 use crate::plan::{Space, Spot};
 use crate::results::write_whole;
-use crate::sim::uniform;
-use crate::units::{parse_at_least_one, parse_whole};
+use crate::units::{parse_at_least_one, parse_whole, SEED_RANGE};
 
 /// Draw scenarios of a plan's space at random, as the cases of an ordinary plan.
 ///
@@ -30,7 +29,7 @@ pub struct Draw {
     cases: NonZeroUsize,
     /// Seed of all random choices.
     #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
-        value_parser = parse_whole(0..=(1_u64 << 62) - 1))]
+        value_parser = parse_whole(SEED_RANGE))]
     seed: u64,
     /// The plan to write [default: NAME-drawn.toml here].
     #[arg(long, short, value_name = "FILE")]
@@ -97,7 +96,6 @@ impl Draw {
     /// Different scenarios that can be, and the error of one that cannot.
     fn spots(&self, space: &Space) -> Result<(Vec<Spot>, Option<Error>)> {
         let mut random = generator(self.seed, STREAM);
-        let genes = space.genes().len();
         let (mut spots, mut known) = (Vec::new(), BTreeSet::new());
         let (mut refused, mut misses) = (None, 0);
         while spots.len() < self.cases.get() {
@@ -109,8 +107,7 @@ impl Draw {
                 self.cases
             );
             misses += 1;
-            let drawn: Vec<f64> = (0..genes).map(|_| uniform(&mut random)).collect();
-            let spot = space.spot(&drawn);
+            let spot = space.draw(&mut random);
             if !known.insert(space.words(&spot)) {
                 continue;
             }

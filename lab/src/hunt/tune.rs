@@ -19,7 +19,7 @@ use super::vary::Vary;
 use crate::batch::{interrupted, Progress};
 use crate::plan::Plan;
 use crate::results::{metric, parse_metric, Results, Sense};
-use crate::units::{parse_at_least_one, parse_whole};
+use crate::units::{parse_at_least_one, parse_whole, SEED_RANGE};
 
 /// Search a controller's options for those with which it does best over some plans.
 ///
@@ -44,7 +44,7 @@ pub struct Tune {
     tries: NonZeroUsize,
     /// Seed of all random choices.
     #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
-        value_parser = parse_whole(0..=(1_u64 << 62) - 1))]
+        value_parser = parse_whole(SEED_RANGE))]
     seed: u64,
     #[command(flatten)]
     islands: Islands,

@@ -124,13 +124,15 @@ fn set(node: &mut Node, steps: &[String], key: Position, value: &Node) -> Result
         _ => unreachable!("it was one"),
     };
     if table.get(step).is_none() {
-        if let Some(number) = rest.first().and_then(|next| next.parse::<usize>().ok()) {
-            if number > 0 {
+        let begun = match rest.first().map(String::as_str) {
+            Some("0") => Value::List(Vec::new()),
+            Some(number) if number.parse::<usize>().is_ok() => {
                 let message =
                     format!("{step}: no list yet (got item {number}); expected item 0 before it");
                 return Err(Diagnostic::at(key, message));
             }
-        }
+            _ => Value::Table(Table::default()),
+        };
         if factor(value)?.is_some() {
             let message = format!("there is no `{step}` that could be multiplied");
             return Err(Diagnostic::at(value.place, message));
@@ -138,12 +140,9 @@ fn set(node: &mut Node, steps: &[String], key: Position, value: &Node) -> Result
         table.entries.push(Entry {
             key: step.clone(),
             key_place: key,
-            node: match rest.first() {
-                Some(number) if number == "0" => Node {
-                    value: Value::List(Vec::new()),
-                    place: value.place,
-                },
-                _ => empty(value.place),
+            node: Node {
+                value: begun,
+                place: value.place,
             },
         });
     }

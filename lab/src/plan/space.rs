@@ -10,6 +10,7 @@ mod check;
 use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Context, Result};
+use rand_pcg::Pcg64;
 
 use super::axis::spacing;
 use super::diagnostic::{Diagnostic, Position, Sources};
@@ -18,6 +19,7 @@ use super::path;
 use super::read::Document;
 use super::tree::{self, Entry, Node, Table, Value};
 use super::{write, Plan};
+use crate::sim::uniform;
 
 /// Digits of the numbers that are drawn.
 const DIGITS: usize = 2;
@@ -140,8 +142,7 @@ impl Space {
     pub(crate) fn spot(&self, genes: &[f64]) -> Spot {
         let mut genes = genes.iter().copied();
         let mut gene = || genes.next().unwrap_or(0.0).clamp(0.0, 1.0);
-        let number = |gene: f64, most| ((gene * (most + 1) as f64) as usize).min(most);
-        let count = self.most.map(|most| number(gene(), most));
+        let count = self.most.map(|most| item(gene(), most + 1));
         let mut drawn: Vec<(f64, Vec<Pick>)> = Vec::new();
         for feature in &self.features {
             // What has no name is always there.
@@ -154,12 +155,14 @@ impl Space {
             Some(count) => least_of(count, choices.filter(|it| it.is_finite())),
             None => 0.5,
         };
-        let picks = drawn.into_iter();
-        Spot(
-            picks
-                .map(|(choice, picks)| (choice >= least).then_some(picks))
-                .collect(),
-        )
+        let there = |(choice, picks): (f64, Vec<Pick>)| (choice >= least).then_some(picks);
+        Spot(drawn.into_iter().map(there).collect())
+    }
+
+    /// A spot at random.
+    pub(crate) fn draw(&self, random: &mut Pcg64) -> Spot {
+        let genes: Vec<f64> = self.genes().iter().map(|_| uniform(random)).collect();
+        self.spot(&genes)
     }
 
     /// The names of the features that a spot has.
@@ -339,10 +342,7 @@ impl Field {
     fn pick(&self, gene: f64) -> Pick {
         match &self.values {
             Values::Range(span) => Pick::Number(span.round(span.at(gene), DIGITS)),
-            Values::List(items) => {
-                let item = (gene * items.len() as f64) as usize;
-                Pick::Item(item.min(items.len() - 1))
-            }
+            Values::List(items) => Pick::Item(item(gene, items.len())),
         }
     }
 
@@ -377,6 +377,11 @@ impl Field {
             _ => unreachable!("a pick is of its field"),
         }
     }
+}
+
+/// The place of a choice, from 0 to 1, among `count` items.
+fn item(gene: f64, count: usize) -> usize {
+    ((gene * count as f64) as usize).min(count - 1)
 }
 
 /// The least of the `count` largest numbers; infinity of none.

@@ -16,7 +16,7 @@ use crate::note::note;
 use crate::plan::Plan;
 use crate::scenario::Flow;
 use crate::shell;
-use crate::units::{parse_duration, parse_size, parse_whole};
+use crate::units::{parse_duration, parse_size, parse_whole, SEED_RANGE};
 
 /// An experiment of the command line: controllers on one link.
 #[derive(Args, Clone, Debug)]
@@ -39,7 +39,7 @@ pub struct Quick {
     pub(super) datagram: u64,
     /// Seed of all random numbers except netem's own.
     #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
-        value_parser = parse_whole(0..=(1_u64 << 62) - 1))]
+        value_parser = parse_whole(SEED_RANGE))]
     pub(super) seed: u64,
     /// Number of seeds, counted up from --seed.
     #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,

@@ -6,7 +6,6 @@ use super::super::draft::Draft;
 use super::super::{check_traces, Plan};
 use super::{Field, Pick, Space, Spot, Values};
 use crate::entropy::generator;
-use crate::sim::uniform;
 
 /// Random scenarios, of which one at least has to be valid.
 const DRAWS: usize = 100;
@@ -70,11 +69,7 @@ impl Space {
     /// is the most frequent.
     fn example(&self) -> Result<Plan> {
         let mut random = generator(1, STREAM);
-        let count = self.genes().len();
-        let draws = (0..DRAWS).map(|_| {
-            let genes: Vec<f64> = (0..count).map(|_| uniform(&mut random)).collect();
-            self.spot(&genes)
-        });
+        let draws = (0..DRAWS).map(|_| self.draw(&mut random));
         let mut faults: Vec<(Error, usize)> = Vec::new();
         for spot in [self.middle(&|_| false)].into_iter().chain(draws) {
             let fault = match self.plan(&spot) {
