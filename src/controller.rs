@@ -230,7 +230,7 @@ pub struct Metrics {
     /// The response to the last loss or PTO: `reduce`, or the reason for which the window is
     /// kept. `None` for controllers without a choice.
     pub loss_response: Option<&'static str>,
-    /// The response to the delay at the last ACK, in the same words.
+    /// The last response to the delay, in the same words.
     pub queue_response: Option<&'static str>,
     /// The RTT that the controller takes for that of the path without a queue.
     pub base_rtt: Option<Duration>,

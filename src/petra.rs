@@ -13,6 +13,7 @@
 //!
 //! | module, in an order to read | question |
 //! |---|---|
+//! | `gathered_acks` | Which ACKs count as one? |
 //! | `rounds` | When does a round trip end? |
 //! | `delivery_rate` | How fast is the path? |
 //! | `min_rtt_filter`, `held_acks` | Which RTT samples are of the path, and by how much? |
@@ -33,6 +34,7 @@ mod config;
 mod congestion_response;
 mod cubic_growth;
 mod delivery_rate;
+mod gathered_acks;
 mod held_acks;
 mod lasting_jitter;
 mod lone_flight;
@@ -64,6 +66,7 @@ pub use config::{PetraConfig, QueueTarget};
 use congestion_response::Decision;
 use cubic_growth::CubicGrowth;
 use delivery_rate::DeliveryRate;
+use gathered_acks::{Gathered, GatheredAcks};
 use loss_rate::LossRate;
 use path_change::{DelayedRound, LongerPath, PathChange};
 use policing::Policing;
@@ -133,6 +136,7 @@ struct Undo {
 #[derive(Clone)]
 struct Petra {
     config: PetraConfig,
+    acks: GatheredAcks,
     window: Window,
     delivery: DeliveryRate,
     queue: StandingQueue,
@@ -154,6 +158,8 @@ struct Petra {
     path_change: PathChange,
     policing: Policing,
     rtt: Option<Rtt>,
+    /// In bytes per second. A transport asks after each packet, which rarely changes it.
+    pacing_rate: Option<u64>,
     max_in_flight: u64,
     /// Time at which the present loss event was detected.
     loss_event: Option<Time>,
@@ -170,6 +176,7 @@ impl Petra {
         let alpha = config.alpha.get();
         let window = Window::new(settings);
         Self {
+            acks: GatheredAcks::default(),
             slow_start: SlowStart::new(alpha, window.bytes()),
             window,
             delivery: DeliveryRate::new(alpha, config.min_sample_interval.get()),
@@ -186,6 +193,7 @@ impl Petra {
             path_change: PathChange::default(),
             policing: Policing::default(),
             rtt: None,
+            pacing_rate: None,
             max_in_flight: settings.initial_window,
             loss_event: None,
             undo: None,
@@ -413,52 +421,14 @@ impl Petra {
         }
     }
 
-    fn grow(&mut self, ack: &Ack) {
-        let bytes = self.window.bytes();
-        let datagram = self.window.datagram();
-        let gain = if self.window.in_slow_start() {
-            if self
-                .queue
-                .may_be_building(ack.rtt.min, self.queue.recent_rtt())
-            {
-                0.0
-            } else {
-                self.slow_start.on_growth();
-                if self.on().faster_start {
-                    let in_flight = (ack.bytes_in_flight as f64).max(datagram);
-                    self.slow_start.gain(in_flight, ack.rtt.min)
-                } else {
-                    1.0
-                }
-            }
-        } else if self.grows_as_cubic() {
-            let (window, acked) = (bytes / datagram, ack.bytes as f64 / datagram);
-            let increase = self.cubic.datagrams(ack.now, &ack.rtt, window, acked);
-            increase * datagram / bytes
-        } else if self.config.probe {
-            self.increase.datagrams(bytes / datagram) * datagram / bytes
-        } else {
-            datagram / bytes
-        };
-        let most = (MAX_WINDOW_OVER_IN_FLIGHT * self.max_in_flight as f64).max(bytes);
-        self.window.set((bytes + gain * ack.bytes as f64).min(most));
-    }
-}
-
-impl Controller for Petra {
-    fn on_sent(&mut self, sent: &Sent) {
-        self.max_in_flight = self.max_in_flight.max(sent.bytes_in_flight);
-        self.delivery.on_sent(sent);
-        self.queue.on_sent(sent, self.window.datagram() as u64);
-    }
-
     /// Updates the estimators first, then ends the round trip, and only then decides. `queued` is
     /// of the time before a decision: what follows must not depend on the reduction.
-    fn on_ack(&mut self, ack: &Ack) {
+    fn take_acks(&mut self, gathered: &Gathered) {
+        let ack = &gathered.ack;
         self.rtt = Some(ack.rtt);
         // A pause of the application empties the queue that it has filled.
         let grows = self.window.in_slow_start() && !ack.app_limited;
-        self.queue.on_ack(ack, grows);
+        self.queue.on_acks(gathered, grows);
         let queued = self.queue_persists();
         let limited = queued || self.loss_rate.limits_rate(self.window.datagram());
         self.delivery.on_ack(ack, limited);
@@ -468,7 +438,7 @@ impl Controller for Petra {
             self.queue
                 .on_slow_start_rate(self.slow_start.fastest_acks());
         }
-        self.aggregation.on_ack(ack, self.delivery.estimate());
+        self.aggregation.on_acks(gathered, self.delivery.estimate());
         self.loss_rate.on_ack(ack.bytes, &self.window);
         self.loss_history.on_ack(ack.bytes, &self.window);
         self.competition.on_ack(ack.bytes);
@@ -488,9 +458,10 @@ impl Controller for Petra {
         if self.window.may_grow(ack) && !testing {
             self.grow(ack);
         }
+        self.pace();
     }
 
-    fn on_loss(&mut self, loss: &Loss) {
+    fn take_loss(&mut self, loss: &Loss) {
         self.rtt = loss.rtt.or(self.rtt);
         self.loss_rate.on_loss(loss.bytes, &self.window);
         self.loss_history.on_loss(loss.bytes, &self.window);
@@ -525,6 +496,83 @@ impl Controller for Petra {
         }
     }
 
+    fn grow(&mut self, ack: &Ack) {
+        let bytes = self.window.bytes();
+        let datagram = self.window.datagram();
+        let gain = if self.window.in_slow_start() {
+            if self
+                .queue
+                .may_be_building(ack.rtt.min, self.queue.recent_rtt())
+            {
+                0.0
+            } else {
+                self.slow_start.on_growth();
+                if self.on().faster_start {
+                    let in_flight = (ack.bytes_in_flight as f64).max(datagram);
+                    self.slow_start.gain(in_flight, ack.rtt.min)
+                } else {
+                    1.0
+                }
+            }
+        } else if self.grows_as_cubic() {
+            let (window, acked) = (bytes / datagram, ack.bytes as f64 / datagram);
+            let increase = self.cubic.datagrams(ack.now, &ack.rtt, window, acked);
+            increase * datagram / bytes
+        } else if self.config.probe {
+            self.increase.datagrams(bytes / datagram) * datagram / bytes
+        } else {
+            datagram / bytes
+        };
+        let most = (MAX_WINDOW_OVER_IN_FLIGHT * self.max_in_flight as f64).max(bytes);
+        self.window.set((bytes + gain * ack.bytes as f64).min(most));
+    }
+
+    /// Sets the pacing rate for the present window.
+    fn pace(&mut self) {
+        let gain = self.config.pacing_gain.get();
+        let rate = pacing::rate(&self.window, self.rtt.as_ref(), gain);
+        let spread = self.spread.filter(|_| !self.window.in_slow_start());
+        self.pacing_rate = match (rate, spread) {
+            (Some(rate), Some(spread)) => {
+                let most = gain * self.window.bytes().max(spread.bytes) / spread.seconds;
+                Some(rate.min(most as u64).max(1))
+            }
+            (rate, _) => rate,
+        };
+    }
+}
+
+impl Controller for Petra {
+    fn on_sent(&mut self, sent: &Sent) {
+        if let Some(gathered) = self.acks.due(sent.now) {
+            self.take_acks(&gathered);
+        }
+        self.max_in_flight = self.max_in_flight.max(sent.bytes_in_flight);
+        self.delivery.on_sent(sent);
+        self.queue.on_sent(sent, self.window.datagram() as u64);
+    }
+
+    /// Gathers ACKs. Slow start takes each at once: its growth follows the gaps between them.
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(gathered) = self.acks.before(ack) {
+            self.take_acks(&gathered);
+        }
+        self.acks.add(ack);
+        let gathered = if self.window.in_slow_start() {
+            self.acks.take()
+        } else {
+            self.acks.due(ack.now)
+        };
+        if let Some(gathered) = gathered {
+            self.take_acks(&gathered);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &Loss) {
+        self.take_loss(loss);
+        self.pace();
+    }
+
     /// Reduces once per round trip without a look at the queue. Marks are congestion by
     /// themselves (RFC 9002, Section 7.1).
     fn on_congestion_experienced(&mut self, marks: &CongestionExperienced) {
@@ -534,6 +582,7 @@ impl Controller for Petra {
         if self.act(decision, marks.now, Reduction::Ecn) {
             self.test_competition(None);
         }
+        self.pace();
     }
 
     fn on_pto(&mut self, pto: &Pto) {
@@ -542,11 +591,13 @@ impl Controller for Petra {
         if self.act(decision, pto.now, Reduction::Pto) {
             self.test_competition(None);
         }
+        self.pace();
     }
 
     /// Restarts from slow start: the path may have changed. The loss rate and the size of ACK
     /// aggregates stay, as the next round trips renew them.
     fn on_persistent_congestion(&mut self, _now: Time) {
+        self.acks = GatheredAcks::default();
         self.window.collapse();
         self.delivery.restart();
         self.spread = None;
@@ -559,6 +610,7 @@ impl Controller for Petra {
         self.path_change = PathChange::default();
         self.hidden_queue = false;
         self.undo = None;
+        self.pace();
     }
 
     /// Undoes the reduction of a loss event when all of its losses prove spurious (RFC 9438,
@@ -570,6 +622,7 @@ impl Controller for Petra {
             self.cubic = undo.cubic;
             self.policing = undo.policing;
         }
+        self.pace();
     }
 
     fn on_max_datagram_size(&mut self, bytes: u64) {
@@ -577,6 +630,7 @@ impl Controller for Petra {
         // It counts in datagrams.
         self.cubic = CubicGrowth::default();
         self.update_rate();
+        self.pace();
     }
 
     fn window(&self) -> u64 {
@@ -588,13 +642,7 @@ impl Controller for Petra {
     }
 
     fn pacing_rate(&self) -> Option<u64> {
-        let gain = self.config.pacing_gain.get();
-        let rate = pacing::rate(&self.window, self.rtt.as_ref(), gain)?;
-        let Some(spread) = self.spread.filter(|_| !self.window.in_slow_start()) else {
-            return Some(rate);
-        };
-        let most = gain * self.window.bytes().max(spread.bytes) / spread.seconds;
-        Some(rate.min(most as u64).max(1))
+        self.pacing_rate
     }
 
     /// Mechanism 3: faster retransmission. Always an answer, so that the transport raises

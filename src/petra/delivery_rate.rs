@@ -96,10 +96,10 @@ impl DeliveryRate {
     /// Marks the sample in progress as app-limited if nothing else was in flight for
     /// longer than the minimum interval before this packet was sent.
     pub(super) fn on_sent(&mut self, sent: &Sent) {
-        if let Some(open) = &mut self.open {
-            let alone = sent.bytes_in_flight <= sent.bytes;
+        let alone = sent.bytes_in_flight <= sent.bytes;
+        if let Some(open) = self.open.as_mut().filter(|_| alone) {
             let idle = sent.time_sent.saturating_sub(open.end);
-            open.app_limited |= alone && idle > self.min_interval;
+            open.app_limited |= idle > self.min_interval;
         }
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Sent, Time};
+use super::gathered_acks::Gathered;
 
 /// Pauses of the sender that are remembered. A window that is too small for ACKs in slots leaves
 /// one pause a slot.
@@ -26,7 +27,7 @@ struct Pause {
     length: Duration,
 }
 
-/// ACKs that came at one instant.
+/// ACKs within [`GRANULARITY`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Aggregate {
     at: Time,
@@ -80,9 +81,15 @@ impl HeldAcks {
         self.newest_sent = self.newest_sent.max(sent.time_sent);
     }
 
-    /// Returns the RTT sample `rtt` of this ACK, less the time for which it may have been held:
+    /// Returns the RTT sample `rtt` of these ACKs, less the time for which they may have been held:
     /// at least `min_rtt`, that of the present path.
-    pub(super) fn on_ack(&mut self, ack: &Ack, rtt: Duration, min_rtt: Duration) -> Duration {
+    pub(super) fn on_acks(
+        &mut self,
+        acks: &Gathered,
+        rtt: Duration,
+        min_rtt: Duration,
+    ) -> Duration {
+        let ack = &acks.ack;
         if ack.rtt.min != self.min_rtt {
             self.min_rtt = ack.rtt.min;
             self.min_time = (ack.rtt.min / MIN_TIME_DIVISOR).max(GRANULARITY);
@@ -90,7 +97,7 @@ impl HeldAcks {
         if ack.now.saturating_sub(self.current.at) >= GRANULARITY {
             self.previous = self.current.min;
             self.current = Aggregate {
-                at: ack.now,
+                at: acks.began,
                 first_sent: ack.first_sent,
                 min: None,
             };
@@ -151,13 +158,14 @@ mod tests {
             rtt: rtt(now - at, 90),
             ..ack(now, 1_200)
         };
-        acks.on_ack(&ack, ms(now - at), MIN_RTT).as_millis() as u64
+        acks.on_acks(&Gathered::one(&ack), ms(now - at), MIN_RTT)
+            .as_millis() as u64
     }
 
     #[test]
     fn acks_held_while_the_sender_paused_show_the_minimum() {
         let mut acks = HeldAcks::default();
-        acks.on_ack(&ack(900, 1_200), MIN_RTT, MIN_RTT);
+        acks.on_acks(&Gathered::one(&ack(900, 1_200)), MIN_RTT, MIN_RTT);
         // Of a slot of 50 ms, the window fills 30.
         send(&mut acks, 1_000, 1_030);
         let samples: Vec<_> = (0..6)
@@ -171,7 +179,7 @@ mod tests {
     #[test]
     fn a_pause_between_packets_in_flight_bounds_the_time_held() {
         let mut acks = HeldAcks::default();
-        acks.on_ack(&ack(900, 1_200), MIN_RTT, MIN_RTT);
+        acks.on_acks(&Gathered::one(&ack(900, 1_200)), MIN_RTT, MIN_RTT);
         send(&mut acks, 1_000, 1_030);
         send(&mut acks, 1_040, 1_060);
         for at in (1_000..1_025).step_by(5) {

@@ -8,7 +8,8 @@
 use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
-use super::super::controller::{Ack, Time};
+use super::super::controller::Time;
+use super::gathered_acks::Gathered;
 use super::standing_queue::transmission_time;
 
 /// Noise in multiples of the second largest fall, which is a part of the jitter. Of 2 and 3, the
@@ -50,33 +51,34 @@ pub(super) struct LastingJitter {
 }
 
 impl LastingJitter {
-    /// Takes an ACK with an RTT sample, and the minimum RTT of the path. `standing`: the least RTT
+    /// Takes ACKs with an RTT sample, and the minimum RTT of the path. `standing`: the least RTT
     /// of the last two round trips so far, if they are known. `max_rate`: the highest rate so far,
     /// in bytes per second, at which the path takes `two_datagrams` to transmit two.
-    pub(super) fn on_ack(
+    pub(super) fn on_acks(
         &mut self,
-        ack: &Ack,
+        acks: &Gathered,
         min_rtt: Duration,
         standing: Option<Duration>,
         max_rate: f64,
         two_datagrams: Duration,
     ) {
+        let ack = &acks.ack;
         let rtt = ack.rtt.latest;
         // Most ACKs need no division.
         let sent = || transmission_time(ack.bytes as f64, max_rate);
         if ack.now.saturating_sub(self.current.began) >= GRANULARITY {
             self.end_aggregate(two_datagrams);
-            let gap = ack.now.saturating_sub(self.last_ack);
+            let gap = acks.began.saturating_sub(self.last_ack);
             let counts = |standing: &Duration| {
                 *standing >= self.min_rtt.saturating_add(GRANULARITY)
                     && gap <= two_datagrams.saturating_add(GRANULARITY)
             };
             self.current = Aggregate {
-                began: ack.now,
+                began: acks.began,
                 before: standing.filter(counts).unwrap_or_default(),
                 floor: self.min_rtt,
                 // The oldest packet may already be one that was delayed less.
-                last: ack.now.saturating_sub(ack.first_sent),
+                last: acks.began.saturating_sub(ack.first_sent),
                 fall: Duration::ZERO,
             };
         }
@@ -120,6 +122,7 @@ impl LastingJitter {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::controller::Ack;
     use super::super::super::events::{measured, ms, DATAGRAM, MIN_RTT};
     use super::*;
 
@@ -147,8 +150,13 @@ mod tests {
             let min_rtt = MIN_RTT.min(ack.rtt.latest);
             let two_datagrams = transmission_time(2.0 * DATAGRAM as f64, self.rate);
             let standing = Some(ms(120));
-            self.jitter
-                .on_ack(&ack, min_rtt, standing, self.rate, two_datagrams);
+            self.jitter.on_acks(
+                &Gathered::one(&ack),
+                min_rtt,
+                standing,
+                self.rate,
+                two_datagrams,
+            );
         }
 
         /// ACKs with these times and RTT samples in microseconds, each of a datagram. Returns the
@@ -225,6 +233,23 @@ mod tests {
     }
 
     #[test]
+    fn gathered_acks_show_the_oldest_packet_as_its_own_ack_does() {
+        let mut path = Path::new(RATE);
+        let gathered = Gathered {
+            began: ms(999),
+            ..Gathered::one(&Ack {
+                first_sent: ms(999 - 110),
+                bytes: 10 * DATAGRAM,
+                ..measured(1_000, 90)
+            })
+        };
+        let (min_rtt, standing, two_datagrams) = (MIN_RTT, Some(ms(120)), ms(20));
+        path.jitter
+            .on_acks(&gathered, min_rtt, standing, RATE, two_datagrams);
+        assert_eq!(path.jitter.current.fall, ms(20));
+    }
+
+    #[test]
     fn a_fall_below_the_minimum_is_a_shorter_path() {
         let acks = [(1_000_000, 95_000), (1_000_100, 60_000)];
         assert_eq!(Path::new(RATE).fall(acks), ms(5));
@@ -236,7 +261,13 @@ mod tests {
     fn without_a_complete_interval_there_is_no_jitter() {
         let mut jitter = LastingJitter::default();
         for (now, latest) in [(990, 120), (1_000, 120), (1_000, 90)] {
-            jitter.on_ack(&measured(now, latest), MIN_RTT, None, RATE, ms(20));
+            jitter.on_acks(
+                &Gathered::one(&measured(now, latest)),
+                MIN_RTT,
+                None,
+                RATE,
+                ms(20),
+            );
         }
         assert_eq!(jitter.current.fall, ms(0));
     }
@@ -274,8 +305,13 @@ mod tests {
         path.fall_by(3_000, 20);
         // The path has become shorter.
         let shorter = measured(4_000, 90);
-        path.jitter
-            .on_ack(&shorter, ms(8), Some(ms(90)), 10.0 * RATE, ms(2));
+        path.jitter.on_acks(
+            &Gathered::one(&shorter),
+            ms(8),
+            Some(ms(90)),
+            10.0 * RATE,
+            ms(2),
+        );
         assert_eq!(path.jitter.noise(), ms(3 * 2 * 8));
         // A half remains after 44 round trips: 64 times the logarithm of two.
         for _ in 0..44 {

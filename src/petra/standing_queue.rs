@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
-use super::super::controller::{Ack, Sent};
+use super::super::controller::Sent;
+use super::gathered_acks::Gathered;
 use super::held_acks::HeldAcks;
 use super::lasting_jitter::LastingJitter;
 use super::lone_flight::LoneFlight;
@@ -121,8 +122,9 @@ impl StandingQueue {
         self.lone_flight.on_sent(sent, datagram);
     }
 
-    /// Takes an ACK. `grows`: slow start lets the window grow.
-    pub(super) fn on_ack(&mut self, ack: &Ack, grows: bool) {
+    /// Takes ACKs. `grows`: slow start lets the window grow.
+    pub(super) fn on_acks(&mut self, acks: &Gathered, grows: bool) {
+        let ack = &acks.ack;
         let max_rate = self.own_delay.rate.max(self.unqueued.rate);
         self.own_delay.set(max_rate, self.unqueued.datagram);
         let is_lone = self.lone_flight.on_ack(ack);
@@ -130,14 +132,14 @@ impl StandingQueue {
             return;
         };
         let min_rtt = self.min_rtt.min_rtt(ack.rtt.min);
-        self.lasting_jitter.on_ack(
-            ack,
+        self.lasting_jitter.on_acks(
+            acks,
             min_rtt,
             self.round.standing(),
             max_rate,
             self.own_delay.delay,
         );
-        let sample = self.held_acks.on_ack(ack, rtt, min_rtt);
+        let sample = self.held_acks.on_acks(acks, rtt, min_rtt);
         if is_lone && grows {
             // Beyond the RTT of earlier packets: where the base RTT falls later, the path has
             // become shorter, or the queue of others empty.

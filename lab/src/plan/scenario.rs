@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::diagnostic::Diagnostic;
-use super::tree::{Entry, Node, Table, Value};
+use super::tree::{parse, Entry, Node, Table, Value};
 use crate::scenario::Scenario;
 use crate::sim;
 
@@ -22,6 +22,14 @@ struct Controller {
     /// Fields of the flow that go with it.
     fields: Vec<Entry>,
 }
+
+/// Controllers that have a name in every plan. A plan may give the name to another one.
+///
+/// quiche's `cubic` fills its window with partial datagrams, and undoes reductions in more cases
+/// than RFC 9438, Section 4.9 allows (<https://www.rfc-editor.org/rfc/rfc9438#section-4.9>).
+const BUILT_IN: &str = r#"
+rfc-cubic = { cc = "cubic", silly_window_avoidance = true, cubic_spurious_undo = true }
+"#;
 
 /// The fields of a flow that can go with a controller: what changes its
 /// behaviour in quiche.
@@ -42,11 +50,22 @@ impl Controllers {
     /// Reads `[controllers]`.
     pub(super) fn read(table: Option<&Table>) -> Result<Self, Diagnostic> {
         sim::register();
-        let entries = table.iter().flat_map(|table| &table.entries);
-        let named = |entry: &Entry| named(entry).map_err(|fault| fault.within(&entry.key));
-        Ok(Controllers {
-            named: entries.map(named).collect::<Result<_, Diagnostic>>()?,
-        })
+        let none = Controllers { named: Vec::new() };
+        let named = none.and(parse(BUILT_IN, 0)?.table()?)?;
+        let built_in = Controllers { named };
+        let mut named = table.map_or(Ok(Vec::new()), |table| built_in.and(table))?;
+        // The first one of a name counts.
+        named.extend(built_in.named);
+        Ok(Controllers { named })
+    }
+
+    /// Reads names for controllers, among which may be these.
+    fn and(&self, table: &Table) -> Result<Vec<Controller>, Diagnostic> {
+        let named = |entry: &Entry| {
+            let named = self.named(entry);
+            named.map_err(|fault| fault.within(&entry.key))
+        };
+        table.entries.iter().map(named).collect()
     }
 
     /// Returns the name and options of the controller, as passed to quiche, and its fields of a
@@ -58,35 +77,37 @@ impl Controllers {
             None => Ok((checked(text, node)?.to_owned(), &[])),
         }
     }
-}
 
-/// `petra`, or `{ cc = "cubic", cubic_spurious_undo = true }`.
-fn named(entry: &Entry) -> Result<Controller, Diagnostic> {
-    let (mut cc, mut fields) = (None, Vec::new());
-    match &entry.node.value {
-        Value::Table(table) => {
-            for field in &table.entries {
-                match field.key.as_str() {
-                    "cc" => cc = Some(&field.node),
-                    key if FIELDS.contains(&key) => fields.push(field.clone()),
-                    key => {
-                        let known = FIELDS.join(", ");
-                        let message =
-                            format!("controller: no such key (got {key}); expected cc, {known}");
-                        return Err(Diagnostic::at(field.key_place, message));
+    /// `petra`, or `{ cc = "cubic", cubic_spurious_undo = true }`.
+    fn named(&self, entry: &Entry) -> Result<Controller, Diagnostic> {
+        let (mut cc, mut fields) = (None, Vec::new());
+        match &entry.node.value {
+            Value::Table(table) => {
+                for field in &table.entries {
+                    match field.key.as_str() {
+                        "cc" => cc = Some(&field.node),
+                        key if FIELDS.contains(&key) => fields.push(field.clone()),
+                        key => {
+                            let known = FIELDS.join(", ");
+                            let message = format!(
+                                "controller: no such key (got {key}); expected cc, {known}"
+                            );
+                            return Err(Diagnostic::at(field.key_place, message));
+                        }
                     }
                 }
             }
+            _ => cc = Some(&entry.node),
         }
-        _ => cc = Some(&entry.node),
+        let missing = || Diagnostic::at(entry.node.place, "a controller without `cc`");
+        let (cc, known) = self.resolve(cc.ok_or_else(missing)?)?;
+        Ok(Controller {
+            name: entry.key.clone(),
+            cc,
+            // A field that the plan sets comes last, and counts.
+            fields: known.iter().cloned().chain(fields).collect(),
+        })
     }
-    let missing = || Diagnostic::at(entry.node.place, "a controller without `cc`");
-    let node = cc.ok_or_else(missing)?;
-    Ok(Controller {
-        name: entry.key.clone(),
-        cc: checked(node.text()?, node)?.to_owned(),
-        fields,
-    })
 }
 
 /// quiche's other names of bbr2. Results under them would be taken for those of another controller.

@@ -267,21 +267,38 @@ fn a_key_is_of_the_run_and_of_nothing_else() {
 }
 
 #[test]
+fn rfc_cubic_is_known_unless_the_plan_has_another() {
+    let flow = |plan: &str| extended(plan).points[0].scenario.flows[0].clone();
+    let sweep = "[sweep]\n\"flow.cc\" = [\"rfc-cubic\"]\n";
+    let known = flow(sweep);
+    assert_eq!(known.cc, "cubic");
+    assert!(known.cubic_spurious_undo && known.silly_window_avoidance == Some(true));
+    let another = flow(&format!("[controllers]\nrfc-cubic = \"reno\"\n{sweep}"));
+    assert_eq!(another.cc, "reno");
+    assert!(!another.cubic_spurious_undo);
+    let own = "own = { cc = \"rfc-cubic\", silly_window_avoidance = false }";
+    let sweep = "[sweep]\n\"flow.cc\" = [\"own\"]\n";
+    let own = flow(&format!("[controllers]\n{own}\n{sweep}"));
+    assert_eq!(own.cc, "cubic");
+    assert!(own.cubic_spurious_undo && own.silly_window_avoidance == Some(false));
+}
+
+#[test]
 fn a_controller_may_have_fields_of_a_flow() {
     let plan = extended(
         r#"
         [controllers]
-        rfc-cubic = { cc = "cubic", silly_window_avoidance = true, cubic_spurious_undo = true }
+        other = { cc = "cubic", silly_window_avoidance = true, cubic_spurious_undo = true }
         quick = "petra:faster_start=on"
         [sweep]
-        "flow.cc" = ["rfc-cubic", "cubic", "quick"]
+        "flow.cc" = ["other", "cubic", "quick"]
         [[expect]]
         metric = "goodput_mbps"
-        of = { controller = "rfc-cubic" }
+        of = { controller = "other" }
         at_least = { controller = "cubic" }
         "#,
     );
-    assert_eq!(plan.controllers, ["rfc-cubic", "cubic", "quick"]);
+    assert_eq!(plan.controllers, ["other", "cubic", "quick"]);
     let flow = |point: usize| &plan.points[point].scenario.flows[0];
     let fields = |point| {
         let flow = flow(point);

@@ -1,5 +1,12 @@
+use super::super::super::controller::Ack;
 use super::super::super::events::{self, ack, ms, rtt, sent, MIN_RTT};
 use super::*;
+
+impl StandingQueue {
+    fn on_ack(&mut self, ack: &Ack, grows: bool) {
+        self.on_acks(&Gathered::one(ack), grows);
+    }
+}
 
 /// An ACK at `now` with the RTT sample `latest`, on a path with a minimum RTT of 90 ms.
 fn measured(now: u64, latest: u64) -> Ack {

@@ -1,0 +1,218 @@
+//! ACKs that follow each other closely, which count as one.
+//!
+//! The estimators cost far more than an ACK of one or two packets can tell them. A receiver may
+//! acknowledge many packets by a single ACK (RFC 9000, Section 13.2.2,
+//! <https://www.rfc-editor.org/rfc/rfc9000#section-13.2.2>), whose RTT sample is of the newest
+//! packet. ACKs that are gathered look the same.
+
+use std::time::Duration;
+
+use super::super::bandwidth::GRANULARITY;
+use super::super::controller::{Ack, Time};
+
+/// Divisor of the minimum RTT that gives the time for which ACKs are gathered, where that is less
+/// than the granularity of timers. The first event after that time takes them. Of 32 and 64, the
+/// shares beside other flows stay the same with the latter (docs/attempts.md, "ACKs that count as
+/// one").
+const MIN_RTT_DIVISOR: u32 = 64;
+
+/// ACKs that were gathered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gathered {
+    /// The ACK that a receiver would have sent in place of all. It is app-limited if any of them
+    /// is.
+    pub(super) ack: Ack,
+    /// The time of the first one.
+    pub(super) began: Time,
+    /// The bytes of the largest one.
+    pub(super) largest: u64,
+}
+
+impl Gathered {
+    /// A single ACK.
+    pub(super) fn one(ack: &Ack) -> Self {
+        Self {
+            ack: *ack,
+            began: ack.now,
+            largest: ack.bytes,
+        }
+    }
+
+    /// Adds an ACK of packets that were sent later.
+    fn add(&mut self, ack: &Ack) {
+        self.ack = Ack {
+            bytes: self.ack.bytes.saturating_add(ack.bytes),
+            first_sent: self.ack.first_sent,
+            app_limited: self.ack.app_limited || ack.app_limited,
+            ..*ack
+        };
+        self.largest = self.largest.max(ack.bytes);
+    }
+}
+
+/// Gathers ACKs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GatheredAcks {
+    gathered: Option<Gathered>,
+    /// The time from which they are due.
+    due: Time,
+    /// The minimum RTT, and the time for which to gather, which follows from it.
+    min_rtt: Duration,
+    longest: Duration,
+}
+
+impl GatheredAcks {
+    /// Takes an ACK, after [`Self::before`] it.
+    pub(super) fn add(&mut self, ack: &Ack) {
+        if ack.rtt.min != self.min_rtt {
+            self.min_rtt = ack.rtt.min;
+            self.longest = (self.min_rtt / MIN_RTT_DIVISOR).min(GRANULARITY);
+        }
+        match &mut self.gathered {
+            Some(gathered) => gathered.add(ack),
+            None => self.gathered = Some(Gathered::one(ack)),
+        }
+    }
+
+    /// Returns what has been gathered, if it is due at this time.
+    pub(super) fn due(&mut self, now: Time) -> Option<Gathered> {
+        if now < self.due {
+            return None;
+        }
+        self.take()
+    }
+
+    /// Returns what does not belong to this ACK: what is due, or has overtaken a packet of it. If
+    /// this ACK is app-limited, that does not let the window grow.
+    pub(super) fn before(&mut self, ack: &Ack) -> Option<Gathered> {
+        let newest_sent = self.gathered.as_ref()?.ack.newest_sent;
+        if ack.now < self.due && ack.first_sent >= newest_sent {
+            return None;
+        }
+        let mut gathered = self.take()?;
+        gathered.ack.app_limited |= ack.app_limited;
+        Some(gathered)
+    }
+
+    /// Returns what has been gathered.
+    pub(super) fn take(&mut self) -> Option<Gathered> {
+        let gathered = self.gathered.take()?;
+        self.due = gathered.ack.now.saturating_add(self.longest);
+        Some(gathered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::controller::Rtt;
+    use super::super::super::events::{ack, ms, rtt, DATAGRAM};
+    use super::*;
+
+    const fn us(us: u64) -> Duration {
+        Duration::from_micros(us)
+    }
+
+    /// The ACK, at this microsecond, of a datagram that left 90 ms before.
+    fn at(now: u64) -> Ack {
+        let sent = us(now) - ms(90);
+        Ack {
+            now: us(now),
+            first_sent: sent,
+            last_sent: sent,
+            newest_sent: sent,
+            ..ack(0, DATAGRAM)
+        }
+    }
+
+    /// After an ACK at 100 ms that has been taken.
+    fn gathering() -> GatheredAcks {
+        let mut acks = GatheredAcks::default();
+        acks.add(&at(100_000));
+        let first = acks.due(us(100_000)).unwrap();
+        assert_eq!(first.ack, at(100_000));
+        acks
+    }
+
+    #[test]
+    fn they_are_due_a_millisecond_after_the_last_ones() {
+        let mut acks = gathering();
+        acks.add(&at(100_200));
+        assert!(acks.due(us(100_999)).is_none());
+        assert_eq!(acks.due(us(101_000)).unwrap().ack, at(100_200));
+        assert!(acks.due(us(110_000)).is_none(), "nothing was gathered");
+    }
+
+    #[test]
+    fn on_a_short_path_they_are_due_after_a_64th_of_the_minimum_rtt() {
+        let mut acks = GatheredAcks::default();
+        let short = |now| {
+            let rtt = Rtt {
+                min: us(6_400),
+                ..at(now).rtt
+            };
+            Ack { rtt, ..at(now) }
+        };
+        acks.add(&short(100_000));
+        assert!(acks.take().is_some());
+        acks.add(&short(100_050));
+        assert!(acks.due(us(100_099)).is_none());
+        assert!(acks.due(us(100_100)).is_some());
+    }
+
+    #[test]
+    fn they_look_like_one_ack_of_all_packets() {
+        let mut acks = gathering();
+        acks.add(&Ack {
+            bytes: 2 * DATAGRAM,
+            ..at(100_200)
+        });
+        let last = Ack {
+            bytes_in_flight: 7 * DATAGRAM,
+            rtt: rtt(91, 90),
+            ..at(100_500)
+        };
+        acks.add(&last);
+        let Gathered {
+            ack,
+            began,
+            largest,
+        } = acks.take().unwrap();
+        assert_eq!((began, largest), (us(100_200), 2 * DATAGRAM));
+        let all = Ack {
+            bytes: 3 * DATAGRAM,
+            first_sent: us(10_200),
+            ..last
+        };
+        assert_eq!(ack, all);
+    }
+
+    #[test]
+    fn an_app_limited_one_limits_those_before_it() {
+        let app_limited = Ack {
+            app_limited: true,
+            ..at(102_000)
+        };
+        let mut acks = gathering();
+        acks.add(&at(100_200));
+        assert!(acks.before(&app_limited).unwrap().ack.app_limited);
+        acks.add(&app_limited);
+        acks.add(&at(102_100));
+        assert!(acks.take().unwrap().ack.app_limited);
+    }
+
+    #[test]
+    fn packets_and_those_that_have_overtaken_them_are_not_gathered_together() {
+        let mut acks = gathering();
+        let (overtaker, late) = (at(100_200), us(10_199));
+        acks.add(&overtaker);
+        let late = Ack {
+            first_sent: late,
+            last_sent: late,
+            newest_sent: late,
+            ..at(100_300)
+        };
+        assert_eq!(acks.before(&late).unwrap().ack, overtaker);
+        acks.add(&late);
+        assert!(acks.before(&at(100_400)).is_none());
+    }
+}
