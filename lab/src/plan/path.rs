@@ -10,6 +10,9 @@ use crate::link::present_key;
 /// `{ times = 3.375 }`.
 const TIMES: &str = "times";
 
+/// The key of the list of cross traffic.
+const CROSS: &str = "cross";
+
 /// The way from a scenario to one of its fields, or to the same field of all
 /// its links or flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +66,7 @@ impl Path {
         key: Position,
         value: &Node,
     ) -> Result<(), Diagnostic> {
-        set(root, &self.0, key, value).map_err(|fault| fault.within(&self.text()))
+        set(root, &self.0, 0, key, value).map_err(|fault| fault.within(&self.text()))
     }
 
     /// Returns the distinct values at the end of the path.
@@ -74,8 +77,15 @@ impl Path {
     }
 }
 
-fn set(node: &mut Node, steps: &[String], key: Position, value: &Node) -> Result<(), Diagnostic> {
-    let Some((step, rest)) = steps.split_first() else {
+/// Sets the value at the end of `path`, of which the steps up to `at` lead to the node.
+fn set(
+    node: &mut Node,
+    path: &[String],
+    at: usize,
+    key: Position,
+    value: &Node,
+) -> Result<(), Diagnostic> {
+    let Some((step, rest)) = path[at..].split_first() else {
         *node = match factor(value)? {
             Some(factor) => Node {
                 value: times(node, factor)?,
@@ -88,23 +98,25 @@ fn set(node: &mut Node, steps: &[String], key: Position, value: &Node) -> Result
     let table = match &mut node.value {
         Value::List(items) => match step.parse::<usize>() {
             Ok(number) => {
-                // A list is begun: outages, cross traffic.
-                if number == 0 && items.is_empty() {
+                // A list is begun or continued: outages, cross traffic. A link or a flow more would
+                // be another scenario.
+                let continues = at > 1 || path[0] == CROSS || items.is_empty();
+                let end = items.len() + usize::from(continues);
+                if number >= end {
+                    let message = format!(
+                        "list: no such number (got {number}); expected less than {end}, from 0"
+                    );
+                    return Err(Diagnostic::at(key, message));
+                }
+                if number == items.len() {
                     items.push(empty(value.place));
                 }
-                let count = items.len();
-                let item = items.get_mut(number).ok_or_else(|| {
-                    let message = format!(
-                        "list: no such number (got {number}); expected less than {count}, from 0"
-                    );
-                    Diagnostic::at(key, message)
-                })?;
-                return set(item, rest, key, value);
+                return set(&mut items[number], path, at + 1, key, value);
             }
             Err(_) => {
                 return items
                     .iter_mut()
-                    .try_for_each(|item| set(item, steps, key, value));
+                    .try_for_each(|item| set(item, path, at, key, value));
             }
         },
         Value::Table(table) => table,
@@ -117,7 +129,7 @@ fn set(node: &mut Node, steps: &[String], key: Position, value: &Node) -> Result
         }
     };
     if table.get(step).is_none() && step == "0" {
-        return set(node, rest, key, value);
+        return set(node, path, at + 1, key, value);
     }
     let table = match &mut node.value {
         Value::Table(table) => table,
@@ -147,7 +159,7 @@ fn set(node: &mut Node, steps: &[String], key: Position, value: &Node) -> Result
         });
     }
     let child = table.get_mut(step).expect("it is there now");
-    set(child, rest, key, value)
+    set(child, path, at + 1, key, value)
 }
 
 /// A table without entries.

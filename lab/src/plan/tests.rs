@@ -267,6 +267,25 @@ fn a_key_is_of_the_run_and_of_nothing_else() {
 }
 
 #[test]
+fn a_case_may_continue_a_list() {
+    let step = |number: usize, at: &str| {
+        let item = format!("link.0.steps.{number}");
+        format!("\"{item}.at\" = \"{at}\", \"{item}.rate\" = \"1mbit\"")
+    };
+    let case = |set: String| {
+        let text = "extends = \"base.toml\"\n[[case]]\nname = \"steps\"\nset";
+        plan(&format!("{text} = {{ {set} }}"))
+    };
+    let two = case(format!("{}, {}", step(0, "1s"), step(1, "2s"))).unwrap();
+    let steps = &two.points[0].scenario.path[0].down.steps;
+    assert_eq!(steps.len(), 2);
+    let error = case(format!("{}, {}", step(0, "1s"), step(2, "2s"))).unwrap_err();
+    assert!(error.contains("got 2); expected less than 2"), "{error}");
+    let error = case("\"link.2.rate\" = \"1mbit\"".to_owned()).unwrap_err();
+    assert!(error.contains("got 2); expected less than 2"), "{error}");
+}
+
+#[test]
 fn rfc_cubic_is_known_unless_the_plan_has_another() {
     let flow = |plan: &str| extended(plan).points[0].scenario.flows[0].clone();
     let sweep = "[sweep]\n\"flow.cc\" = [\"rfc-cubic\"]\n";
