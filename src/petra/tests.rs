@@ -1570,5 +1570,7 @@ fn the_pacing_rate_follows_every_event() {
             });
         }),
     ];
-    println!("{rates:?}");
+    // That of the last one is as before its loss.
+    let (undone, changed) = rates.split_last().unwrap();
+    assert!(changed.iter().all(|rate| rate != undone), "{rates:?}");
 }
