@@ -143,6 +143,15 @@ mod tests {
     }
 
     #[test]
+    fn an_ack_of_the_time_at_which_they_are_due_is_not_gathered_with_them() {
+        for (now, with_them) in [(100_999, true), (101_000, false)] {
+            let mut acks = gathering();
+            acks.add(&at(100_200));
+            assert_eq!(acks.before(&at(now)).is_none(), with_them, "{now}");
+        }
+    }
+
+    #[test]
     fn on_a_short_path_they_are_due_after_a_64th_of_the_minimum_rtt() {
         let mut acks = GatheredAcks::default();
         let short = |now| {
