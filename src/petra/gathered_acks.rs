@@ -54,7 +54,8 @@ impl Gathered {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GatheredAcks {
     gathered: Option<Gathered>,
-    /// The time from which they are due.
+    /// The time of the last ACK that was taken, and that from which the next ones are due.
+    taken: Time,
     due: Time,
     /// The minimum RTT, and the time for which to gather, which follows from it.
     min_rtt: Duration,
@@ -82,11 +83,14 @@ impl GatheredAcks {
         self.take()
     }
 
-    /// Returns what does not belong to this ACK: what is due, or has overtaken a packet of it. If
-    /// this ACK is app-limited, that does not let the window grow.
+    /// Returns what does not belong to this ACK: what is due, what has overtaken a packet of it, or
+    /// what came at the same time as the last that was taken. As a part of a later ACK, the latter
+    /// would make the delivery rate too high. If this ACK is app-limited, that does not let the
+    /// window grow.
     pub(super) fn before(&mut self, ack: &Ack) -> Option<Gathered> {
-        let newest_sent = self.gathered.as_ref()?.ack.newest_sent;
-        if ack.now < self.due && ack.first_sent >= newest_sent {
+        let gathered = &self.gathered.as_ref()?.ack;
+        let of_taken = gathered.now == self.taken && ack.now > self.taken;
+        if ack.now < self.due && ack.first_sent >= gathered.newest_sent && !of_taken {
             return None;
         }
         let mut gathered = self.take()?;
@@ -97,7 +101,8 @@ impl GatheredAcks {
     /// Returns what has been gathered.
     pub(super) fn take(&mut self) -> Option<Gathered> {
         let gathered = self.gathered.take()?;
-        self.due = gathered.ack.now.saturating_add(self.longest);
+        self.taken = gathered.ack.now;
+        self.due = self.taken.saturating_add(self.longest);
         Some(gathered)
     }
 }
@@ -193,6 +198,17 @@ mod tests {
             ..last
         };
         assert_eq!(ack, all);
+    }
+
+    #[test]
+    fn those_of_the_time_that_was_taken_are_not_gathered_with_later_ones() {
+        let mut acks = gathering();
+        acks.add(&at(100_000));
+        assert!(acks.before(&at(100_000)).is_none());
+        acks.add(&at(100_000));
+        let taken = acks.before(&at(100_100)).unwrap();
+        assert_eq!(taken.ack.now, us(100_000));
+        assert_eq!(taken.ack.bytes, 2 * DATAGRAM);
     }
 
     #[test]
