@@ -554,10 +554,9 @@ impl Controller for Petra {
 
     /// Gathers ACKs. Slow start takes each at once: its growth follows the gaps between them.
     fn on_ack(&mut self, ack: &Ack) {
-        if let Some(gathered) = self.acks.before(ack) {
+        if let Some(gathered) = self.acks.add(ack) {
             self.take_acks(&gathered);
         }
-        self.acks.add(ack);
         let gathered = if self.window.in_slow_start() {
             self.acks.take()
         } else {

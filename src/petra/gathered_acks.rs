@@ -63,8 +63,9 @@ pub(super) struct GatheredAcks {
 }
 
 impl GatheredAcks {
-    /// Takes an ACK, after [`Self::before`] it.
-    pub(super) fn add(&mut self, ack: &Ack) {
+    /// Takes an ACK. Returns what was gathered before it and does not belong to it.
+    pub(super) fn add(&mut self, ack: &Ack) -> Option<Gathered> {
+        let before = self.take_before(ack);
         if ack.rtt.min != self.min_rtt {
             self.min_rtt = ack.rtt.min;
             self.longest = (self.min_rtt / MIN_RTT_DIVISOR).min(GRANULARITY);
@@ -73,6 +74,7 @@ impl GatheredAcks {
             Some(gathered) => gathered.add(ack),
             None => self.gathered = Some(Gathered::one(ack)),
         }
+        before
     }
 
     /// Returns what has been gathered, if it is due at this time.
@@ -87,7 +89,7 @@ impl GatheredAcks {
     /// what came at the same time as the last that was taken. As a part of a later ACK, the latter
     /// would make the delivery rate too high. If this ACK is app-limited, that does not let the
     /// window grow.
-    pub(super) fn before(&mut self, ack: &Ack) -> Option<Gathered> {
+    fn take_before(&mut self, ack: &Ack) -> Option<Gathered> {
         let gathered = &self.gathered.as_ref()?.ack;
         let of_taken = gathered.now == self.taken && ack.now > self.taken;
         if ack.now < self.due && ack.first_sent >= gathered.newest_sent && !of_taken {
@@ -110,7 +112,7 @@ impl GatheredAcks {
 #[cfg(test)]
 mod tests {
     use super::super::super::controller::Rtt;
-    use super::super::super::events::{ack, ms, rtt, DATAGRAM};
+    use super::super::super::events::{ack, rtt, DATAGRAM};
     use super::*;
 
     const fn us(us: u64) -> Duration {
@@ -119,7 +121,12 @@ mod tests {
 
     /// The ACK, at this microsecond, of a datagram that left 90 ms before.
     fn at(now: u64) -> Ack {
-        let sent = us(now) - ms(90);
+        of(now, now - 90_000)
+    }
+
+    /// The ACK of a datagram, with both times in microseconds.
+    fn of(now: u64, sent: u64) -> Ack {
+        let sent = us(sent);
         Ack {
             now: us(now),
             first_sent: sent,
@@ -152,7 +159,7 @@ mod tests {
         for (now, with_them) in [(100_999, true), (101_000, false)] {
             let mut acks = gathering();
             acks.add(&at(100_200));
-            assert_eq!(acks.before(&at(now)).is_none(), with_them, "{now}");
+            assert_eq!(acks.add(&at(now)).is_none(), with_them, "{now}");
         }
     }
 
@@ -204,40 +211,33 @@ mod tests {
     fn those_of_the_time_that_was_taken_are_not_gathered_with_later_ones() {
         let mut acks = gathering();
         acks.add(&at(100_000));
-        assert!(acks.before(&at(100_000)).is_none());
-        acks.add(&at(100_000));
-        let taken = acks.before(&at(100_100)).unwrap();
+        assert!(acks.add(&at(100_000)).is_none());
+        let taken = acks.add(&at(100_100)).unwrap();
         assert_eq!(taken.ack.now, us(100_000));
         assert_eq!(taken.ack.bytes, 2 * DATAGRAM);
     }
 
     #[test]
     fn an_app_limited_one_limits_those_before_it() {
-        let app_limited = Ack {
+        let app_limited = |now| Ack {
             app_limited: true,
-            ..at(102_000)
+            ..at(now)
         };
         let mut acks = gathering();
         acks.add(&at(100_200));
-        assert!(acks.before(&app_limited).unwrap().ack.app_limited);
-        acks.add(&app_limited);
-        acks.add(&at(102_100));
+        assert!(acks.add(&app_limited(102_000)).unwrap().ack.app_limited);
+        let mut acks = gathering();
+        acks.add(&app_limited(100_200));
+        acks.add(&at(100_300));
         assert!(acks.take().unwrap().ack.app_limited);
     }
 
     #[test]
     fn packets_and_those_that_have_overtaken_them_are_not_gathered_together() {
         let mut acks = gathering();
-        let (overtaker, late) = (at(100_200), us(10_199));
+        let overtaker = at(100_200);
         acks.add(&overtaker);
-        let late = Ack {
-            first_sent: late,
-            last_sent: late,
-            newest_sent: late,
-            ..at(100_300)
-        };
-        assert_eq!(acks.before(&late).unwrap().ack, overtaker);
-        acks.add(&late);
-        assert!(acks.before(&at(100_400)).is_none());
+        assert_eq!(acks.add(&of(100_300, 10_199)).unwrap().ack, overtaker);
+        assert!(acks.add(&at(100_400)).is_none());
     }
 }

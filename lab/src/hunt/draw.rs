@@ -41,8 +41,8 @@ impl Draw {
     ///
     /// # Errors
     ///
-    /// What is wrong with the plan, that its space has too few scenarios, or that the file is
-    /// the plan or cannot be written.
+    /// A fault of the plan, a space with too few scenarios, or a file that is the plan or cannot be
+    /// written.
     pub fn execute(&self) -> Result<()> {
         let space = Space::read(&self.plan)?;
         let plan = space.check()?;

@@ -51,16 +51,16 @@ impl Controllers {
     pub(super) fn read(table: Option<&Table>) -> Result<Self, Diagnostic> {
         sim::register();
         let none = Controllers { named: Vec::new() };
-        let named = none.and(parse(BUILT_IN, 0)?.table()?)?;
+        let named = none.names_of(parse(BUILT_IN, 0)?.table()?)?;
         let built_in = Controllers { named };
-        let mut named = table.map_or(Ok(Vec::new()), |table| built_in.and(table))?;
+        let mut named = table.map_or(Ok(Vec::new()), |table| built_in.names_of(table))?;
         // The first one of a name counts.
         named.extend(built_in.named);
         Ok(Controllers { named })
     }
 
-    /// Reads names for controllers, among which may be these.
-    fn and(&self, table: &Table) -> Result<Vec<Controller>, Diagnostic> {
+    /// Reads names for controllers, which may stand for one of these.
+    fn names_of(&self, table: &Table) -> Result<Vec<Controller>, Diagnostic> {
         let named = |entry: &Entry| {
             let named = self.named(entry);
             named.map_err(|fault| fault.within(&entry.key))
