@@ -200,6 +200,8 @@ struct Chosen(Arc<dyn Factory>);
 struct Path {
     controller: Box<dyn Controller>,
     origin: Option<Instant>,
+    /// The last conversion: an event mostly has few different times.
+    converted: Option<(Instant, Time)>,
     last_event: Time,
     /// Send time of the last packet that filled the window.
     window_full: Option<Time>,
@@ -210,7 +212,14 @@ struct Path {
 impl Path {
     /// Converts to the controller's time, whose origin is the first event.
     fn time(&mut self, at: Instant) -> Time {
-        at.saturating_duration_since(*self.origin.get_or_insert(at))
+        match self.converted {
+            Some((last, time)) if last == at => time,
+            _ => {
+                let time = at.saturating_duration_since(*self.origin.get_or_insert(at));
+                self.converted = Some((at, time));
+                time
+            }
+        }
     }
 
     fn now(&mut self, at: Instant) -> Time {
@@ -280,6 +289,7 @@ fn on_init(r: &mut Congestion) {
     r.set_state(Path {
         controller,
         origin: None,
+        converted: None,
         last_event: Time::ZERO,
         window_full: None,
         pacing_rate: None,
@@ -329,10 +339,11 @@ fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
         return;
     };
     with_path_until(r, exit_by_ack, |path| {
+        let now = path.now(event.now);
         let last_sent = path.time(last.time_sent);
-        let since_sent = event.now.saturating_duration_since(last.time_sent);
+        let since_sent = || event.now.saturating_duration_since(last.time_sent);
         let ack = Ack {
-            now: path.now(event.now),
+            now,
             bytes: bytes as u64,
             first_sent: path.time(first),
             last_sent,
@@ -341,7 +352,7 @@ fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
             // quiche takes no sample from some ACKs.
             rtt: event
                 .rtt()
-                .map_or_else(|| RttEstimator::first(since_sent), rtt),
+                .map_or_else(|| RttEstimator::first(since_sent()), rtt),
             app_limited: path.app_limited(&last, last_sent),
         };
         path.controller.on_ack(&ack);
