@@ -14,6 +14,10 @@ use crate::Logs;
 /// over 100 ms (12.5 MB), even while a window update is in transit.
 const WINDOW: u64 = 48 << 20;
 
+/// Bytes that an application may write ahead of the window, so that it writes large parts: as
+/// much as the pacer lets out at once.
+pub const WRITE_AHEAD: usize = 16 << 10;
+
 /// Options that select the congestion controller.
 #[derive(clap::Args)]
 pub struct Controller {
@@ -125,6 +129,7 @@ impl Transport {
         config.enable_black_hole_detection(true);
         // Many requests or responses of a few bytes take fewer packets.
         config.set_stream_frame_coalescing(true);
+        config.set_max_write_ahead(WRITE_AHEAD);
         config.set_max_idle_timeout(self.idle_timeout.as_millis() as u64);
         config.set_initial_max_data(WINDOW);
         config.set_max_connection_window(WINDOW);

@@ -65,6 +65,8 @@ pub(super) fn server(
         config.set_silly_window_avoidance(on);
     }
     config.set_cubic_spurious_undo(flow.cubic_spurious_undo);
+    // As the examples.
+    config.set_max_write_ahead(petra_http3::WRITE_AHEAD);
     Ok(config)
 }
 
