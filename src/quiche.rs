@@ -341,7 +341,6 @@ fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
     with_path_until(r, exit_by_ack, |path| {
         let now = path.now(event.now);
         let last_sent = path.time(last.time_sent);
-        let since_sent = || event.now.saturating_duration_since(last.time_sent);
         let ack = Ack {
             now,
             bytes: bytes as u64,
@@ -350,9 +349,10 @@ fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
             newest_sent: path.time(newest),
             bytes_in_flight: event.bytes_in_flight.saturating_sub(bytes) as u64,
             // quiche takes no sample from some ACKs.
-            rtt: event
-                .rtt()
-                .map_or_else(|| RttEstimator::first(since_sent()), rtt),
+            rtt: event.rtt().map_or_else(
+                || RttEstimator::first(event.now.saturating_duration_since(last.time_sent)),
+                rtt,
+            ),
             app_limited: path.app_limited(&last, last_sent),
         };
         path.controller.on_ack(&ack);
