@@ -319,25 +319,15 @@ fn on_packet_sent(r: &mut Congestion, event: &PacketSent) {
 }
 
 fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
-    let mut bytes = 0;
-    let mut newest = None;
-    let mut ends: Option<(Instant, AckedPacket)> = None;
-    for packet in event.packets() {
-        newest = newest.max(Some(packet.time_sent));
-        // Packets without a size were not ack-eliciting and never in flight.
-        if packet.bytes > 0 {
-            bytes += packet.bytes;
-            let sent = packet.time_sent;
-            ends = Some(match ends {
-                Some((first, last)) if sent < last.time_sent => (first.min(sent), last),
-                Some((first, _)) => (first, packet),
-                None => (sent, packet),
-            });
-        }
-    }
-    let (Some(newest), Some((first, last))) = (newest, ends) else {
+    // Packets without a size were not ack-eliciting and never in flight.
+    let in_flight = || event.packets().filter(|packet| packet.bytes > 0);
+    let first = in_flight().map(|packet| packet.time_sent).min();
+    let last = in_flight().max_by_key(|packet| packet.time_sent);
+    let newest = event.packets().map(|packet| packet.time_sent).max();
+    let (Some(first), Some(last), Some(newest)) = (first, last, newest) else {
         return;
     };
+    let bytes: usize = in_flight().map(|packet| packet.bytes).sum();
     with_path_until(r, exit_by_ack, |path| {
         let now = path.now(event.now);
         let last_sent = path.time(last.time_sent);

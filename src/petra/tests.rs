@@ -230,7 +230,6 @@ mod on_loss {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "a minute or more in Miri")]
     fn a_recovery_period_answers_all_that_left_before_it() {
         let mut petra = queued(petra());
         petra.on_loss(&loss(2_000));
@@ -1050,7 +1049,6 @@ mod in_congestion_avoidance {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "a minute or more in Miri")]
     fn nothing_grows_while_it_is_tested_whose_queue_it_is() {
         let mut petra = queued(petra());
         petra.config.drain = true;
@@ -1110,7 +1108,6 @@ mod in_congestion_avoidance {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "a minute or more in Miri")]
     fn acks_in_large_aggregates_are_drained_to_the_target_at_most() {
         let mut petra = queued(petra());
         aggregates(&mut petra, |now| 110 + now / 200 % 2 * 15);
@@ -1208,7 +1205,6 @@ mod in_congestion_avoidance {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "a minute or more in Miri")]
     fn competing_flows_make_a_loss_congestion() {
         let mut petra = queued(petra());
         petra.config.drain = true;
@@ -1243,7 +1239,6 @@ mod in_congestion_avoidance {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "a minute or more in Miri")]
     fn a_full_queue_keeps_half_of_the_base_rtt() {
         // 45 ms are allowed above the base RTT of 90 ms and a threshold of 1.875 ms.
         let decision = response(QueueTarget::Full, 136, 180_000.0);
@@ -1282,7 +1277,6 @@ mod in_congestion_avoidance {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "a minute or more in Miri")]
     fn growth_is_a_datagram_a_window_and_doubles_when_quiet() {
         for (probe, quiet, step) in [(true, 0, 1), (false, 20, 1), (true, 9, 2)] {
             let mut petra = steady(with(|config| config.probe = probe));

@@ -481,6 +481,40 @@ fn a_full_window_is_no_limit_of_the_application() {
     assert!(acks.first().unwrap().app_limited);
 }
 
+/// A window with room for one more datagram is not full. No PTO comes between: it would take
+/// longer than a second.
+#[test]
+fn a_window_with_room_for_a_datagram_is_a_limit_of_the_application() {
+    for (datagrams, limited) in [(9, true), (10, false)] {
+        let mut client = client();
+        client.set_max_ack_delay(5_000);
+        let recorder = Recorder {
+            datagrams: 10,
+            ..Recorder::default()
+        };
+        let (mut pair, events) = pair_between(client, recorder);
+        pair.ask();
+        let in_flight = |pair: &Pair| pair.server.path_stats().next().unwrap().bytes_in_flight;
+        while in_flight(&pair) > 0 {
+            pair.exchange();
+        }
+        let told = acks(&events).len();
+        pair.server.stream_send(0, &[1; 20_000], false).unwrap();
+        let flight: Vec<_> = (0..datagrams).map(|_| pair.next_datagram()).collect();
+        assert_eq!(in_flight(&pair), datagrams * 1_350);
+        for (mut datagram, info) in flight {
+            pair.client.recv(&mut datagram, info).unwrap();
+        }
+        pass(&mut pair.client, &mut pair.server, |_| true);
+        let acks = &acks(&events)[told..];
+        assert!(!acks.is_empty());
+        assert!(
+            acks.iter().all(|ack| ack.app_limited == limited),
+            "{acks:#?}"
+        );
+    }
+}
+
 #[test]
 fn options_of_another_controller_are_refused() {
     petra::register();

@@ -182,7 +182,6 @@ fn a_restart_forgets() {
 }
 
 #[test]
-#[cfg_attr(miri, ignore = "a minute or more in Miri")]
 fn it_holds_on_tiny_and_huge_paths() {
     let second = 1_000_000_000.0;
     // Bits per second, RTT in nanoseconds.
