@@ -184,14 +184,16 @@ fn a_restart_forgets() {
 #[test]
 fn it_holds_on_tiny_and_huge_paths() {
     let second = 1_000_000_000.0;
-    // Bits per second, RTT in nanoseconds.
-    for (rate, min_rtt) in [
+    // Bits per second, RTT in nanoseconds. The last one would take Miri hours.
+    let paths = [
         (1e3, 10e9),
         (1e3, 10e3),
-        (100e9, 10e9),
-        (100e9, 10e3),
         (10e6, 90e6),
-    ] {
+        (100e9, 10e3),
+        (100e9, 10e9),
+    ];
+    let tried = if cfg!(miri) { 4 } else { 5 };
+    for &(rate, min_rtt) in &paths[..tried] {
         let mut delivery = delivery();
         let mut at = 0.0;
         let min = Duration::from_nanos(min_rtt as u64);
