@@ -1037,6 +1037,7 @@ mod in_congestion_avoidance {
         assert!(increase(&petra, 8_400) > 20.0);
         petra.on_loss(&loss(2_402));
         assert_near(petra.window.bytes(), 0.7 * before);
+        assert_near(petra.ssthresh().unwrap() as f64, 0.7 * before);
         assert!(increase(&petra, 8_400) < 5.0);
         petra.on_spurious_loss(&SpuriousLoss {
             now: ms(2_410),
@@ -1334,8 +1335,10 @@ mod in_congestion_avoidance {
 fn persistent_congestion_forgets_the_path() {
     let mut petra = queued(petra());
     petra.on_loss(&loss(2_000));
+    petra.cubic.on_reduction(100.0, 70.0);
     petra.on_persistent_congestion(ms(2_000));
     assert_eq!(petra.window(), 2 * DATAGRAM);
+    assert_eq!(petra.cubic, CubicGrowth::default());
     assert_eq!(petra.phase(), Phase::SlowStart);
     assert_eq!(petra.metrics().bandwidth_estimate, None);
     assert!(!petra.queue_persists());

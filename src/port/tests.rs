@@ -158,6 +158,8 @@ fn smoothed_and_variation_are_those_of_the_rfc() {
     // 7/8 x 80 + 160/8, and 3/4 x 40 + 80/4
     assert_eq!((after.smoothed, after.variation), (ms(90), ms(50)));
     assert_eq!((after.latest, after.min), (ms(160), ms(80)));
+    rtt.update(ms(70));
+    assert_eq!(rtt.get().unwrap().min, ms(70));
 }
 
 #[test]

@@ -15,6 +15,9 @@ use quiche::StartupExitReason;
 /// After this a loop that waits for an event has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// `max_ack_delay` of a client that does not send the transport parameter.
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+
 /// An event, as it came.
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -201,11 +204,15 @@ fn losses(events: &Events) -> Vec<Loss> {
     })
 }
 
-fn pto_counts(events: &Events) -> Vec<u32> {
+fn ptos(events: &Events) -> Vec<Pto> {
     of(events, |event| match event {
-        Event::Pto(pto) => Some(pto.count),
+        Event::Pto(pto) => Some(*pto),
         _ => None,
     })
+}
+
+fn pto_counts(events: &Events) -> Vec<u32> {
+    ptos(events).iter().map(|pto| pto.count).collect()
 }
 
 #[test]
@@ -336,18 +343,46 @@ fn a_loss_comes_with_its_bytes_and_when_the_last_of_them_left() {
     assert!(last.rtt.is_some());
 }
 
+/// Each PTO is twice as long as the one before (RFC 9002, Section 6.2.1).
 #[test]
-fn each_pto_is_told_with_its_count() {
+fn each_pto_is_told_with_its_count_and_doubles() {
     let (mut pair, events) = pair(40);
     pair.ask();
     pair.server.stream_send(0, b"an answer", true).unwrap();
     let began = Instant::now();
-    while pto_counts(&events).len() < 2 {
+    while pto_counts(&events).len() < 3 {
         assert!(began.elapsed() < PATIENCE);
         pass(&mut pair.server, &mut pair.client, |_| false);
         pair.wait();
     }
-    assert_eq!(pto_counts(&events), [1, 2]);
+    assert_eq!(pto_counts(&events), [1, 2, 3]);
+    let ptos = ptos(&events);
+    let rtt = ptos[0].rtt.unwrap();
+    let period = rtt.smoothed + (4 * rtt.variation).max(Duration::from_millis(1)) + MAX_ACK_DELAY;
+    // A busy machine is late, never early.
+    assert!(ptos[1].now - ptos[0].now >= 2 * period);
+    assert!(ptos[2].now - ptos[1].now >= 4 * period);
+}
+
+/// The window has room for two datagrams, which are lost.
+#[test]
+fn probes_may_exceed_the_window_and_are_in_flight() {
+    let (mut pair, events) = pair(2);
+    pair.ask();
+    pair.server.stream_send(0, &[1; 20_000], true).unwrap();
+    let began = Instant::now();
+    while pto_counts(&events).is_empty() {
+        assert!(began.elapsed() < PATIENCE);
+        pass(&mut pair.server, &mut pair.client, |_| false);
+        pair.wait();
+    }
+    let window = 2 * 1_350;
+    let most = |events| sent(events).iter().map(|sent| sent.bytes_in_flight).max();
+    assert!(most(&events) <= Some(window));
+    pass(&mut pair.server, &mut pair.client, |_| false);
+    assert!(most(&events) > Some(window));
+    let in_flight = pair.server.path_stats().next().unwrap().bytes_in_flight;
+    assert_eq!(most(&events), Some(in_flight as u64));
 }
 
 /// All packets of more than three PTOs are lost, and then one arrives (RFC 9002, Section 7.6).
@@ -495,7 +530,9 @@ fn a_window_with_room_for_a_datagram_is_a_limit_of_the_application() {
         let (mut pair, events) = pair_between(client, recorder);
         pair.ask();
         let in_flight = |pair: &Pair| pair.server.path_stats().next().unwrap().bytes_in_flight;
+        let began = Instant::now();
         while in_flight(&pair) > 0 {
+            assert!(began.elapsed() < PATIENCE);
             pair.exchange();
         }
         let told = acks(&events).len();
