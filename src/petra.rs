@@ -457,6 +457,8 @@ impl Petra {
         let testing = competition || self.policing.is_dipping();
         if self.window.may_grow(ack) && !testing {
             self.grow(ack);
+        } else if ack.app_limited {
+            self.cubic.pass_over(ack.now);
         }
         self.pace();
     }

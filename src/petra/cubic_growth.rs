@@ -58,6 +58,12 @@ impl CubicGrowth {
         self.epoch = Some(Epoch::new(max, window));
     }
 
+    /// Leaves out the time since the last growth: the application did not use the window (RFC 9438,
+    /// Section 4.2).
+    pub(super) fn pass_over(&mut self, now: Time) {
+        self.last_growth = now;
+    }
+
     /// Datagrams to add to the window per round trip, at an ACK for `acked` datagrams. A pause
     /// counts for one round trip (RFC 9438, Section 5.8).
     pub(super) fn datagrams(&mut self, now: Time, rtt: &Rtt, window: f64, acked: f64) -> f64 {
@@ -141,6 +147,20 @@ mod tests {
         assert_eq!(growth.datagrams(ms(100), &rtt(), 4.0, 1.0), 2.0);
         growth.on_reduction(4.0, 8.0);
         assert_eq!(growth.datagrams(ms(200), &rtt(), 20.0, 1.0), 0.0);
+    }
+
+    #[test]
+    fn time_in_which_the_window_was_not_used_is_left_out() {
+        let mut growth = CubicGrowth::default();
+        growth.datagrams(ms(100), &rtt(), 50.0, 1.0);
+        let mut used = growth;
+        for now in (150..60_000).step_by(50) {
+            growth.pass_over(ms(now));
+        }
+        assert_eq!(
+            growth.datagrams(ms(60_000), &rtt(), 50.0, 1.0),
+            used.datagrams(ms(150), &rtt(), 50.0, 1.0)
+        );
     }
 
     #[test]

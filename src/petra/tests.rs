@@ -977,6 +977,18 @@ mod in_congestion_avoidance {
     }
 
     #[test]
+    fn under_competition_time_in_which_the_window_was_not_used_is_left_out() {
+        let mut petra = competing();
+        let mut cubic = petra.cubic;
+        cubic.pass_over(ms(2_450));
+        petra.on_ack(&Ack {
+            app_limited: true,
+            ..measured(2_450, 110)
+        });
+        assert_eq!(petra.cubic, cubic);
+    }
+
+    #[test]
     fn cubics_maximum_is_the_window_before_a_loss_while_losses_bound_it() {
         let mut competing = competing();
         let (mut cubic, before) = (competing.cubic, competing.window.bytes());
