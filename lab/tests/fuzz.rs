@@ -12,6 +12,11 @@ fn replay(name: &str, times: usize, target: fn(&[u8])) {
 }
 
 #[test]
+fn a_connection_keeps_its_window_and_comes_to_its_end_whatever_the_path_does() {
+    replay("path", 300, arbitrary::path::path);
+}
+
+#[test]
 fn plans_are_taken_or_refused() {
     replay("plan", 1_000, arbitrary::plan::plan);
 }

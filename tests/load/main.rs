@@ -218,8 +218,9 @@ fn a_soak() {
     let time = |part| format!("{} s", (step * part).as_secs_f64());
     let titles: Vec<String> = (1..=memory.len() as u32).map(time).collect();
     let cells: Vec<String> = memory.iter().map(|bytes| mb(*bytes)).collect();
+    let hour = size.soak >= Duration::from_secs(3600);
     page::write(
-        "soak",
+        if hour { "soak of an hour" } else { "soak" },
         &format!(
             "| time | {} |\n{}|\n| memory | {} |\n\nHonest downloads: {}, failed: {}.\n",
             titles.join(" | "),

@@ -51,8 +51,8 @@ pub(crate) struct Transport {
     pub(crate) rtt: Option<Rtt>,
     ptos: u32,
     pub(crate) most_in_flight: u64,
-    /// Bytes acknowledged and sent, by instant.
-    acked: BTreeMap<Time, u64>,
+    acked: Acked,
+    /// Bytes sent, by instant.
     sent: BTreeMap<Time, u64>,
 }
 
@@ -69,7 +69,7 @@ impl Transport {
             rtt: None,
             ptos: 0,
             most_in_flight: settings.initial_window,
-            acked: BTreeMap::new(),
+            acked: Acked::default(),
             sent: BTreeMap::new(),
         }
     }
@@ -220,7 +220,7 @@ impl Transport {
         };
         self.ptos = 0;
         self.last_acked_sent = Some(last_sent);
-        *self.acked.entry(self.now).or_default() += bytes;
+        self.acked.add(self.now, bytes);
         let ack = Ack {
             now: self.now,
             bytes,
@@ -234,19 +234,9 @@ impl Transport {
         self.tell(|controller| controller.on_ack(&ack));
     }
 
-    /// The best rate between any two neighbouring instants with ACKs. A sample that
-    /// follows a null sample begins between two of them: what came at its first ACK
-    /// then counts over 10 ms, the least that westwood-nr's samples span.
+    /// The best rate of acknowledgment, for the controller of this name.
     pub(crate) fn most_acked(&self, name: &str) -> f64 {
-        let instants: Vec<_> = self.acked.iter().collect();
-        let rates = instants
-            .windows(2)
-            .map(|pair| *pair[1].1 as f64 / (*pair[1].0 - *pair[0].0).as_secs_f64());
-        let at_once = match name {
-            "westwood-nr" => self.acked.values().max().map_or(0.0, |bytes| *bytes as f64),
-            _ => 0.0,
-        };
-        rates.fold(0.0, f64::max) + at_once / 0.01
+        self.acked.most(name)
     }
 
     /// The best rate at which packets left, between any two instants; what left at
@@ -265,6 +255,31 @@ impl Transport {
             }
         }
         most
+    }
+}
+
+/// Bytes acknowledged, by instant.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Acked(BTreeMap<Time, u64>);
+
+impl Acked {
+    pub(crate) fn add(&mut self, now: Time, bytes: u64) {
+        *self.0.entry(now).or_default() += bytes;
+    }
+
+    /// The best rate between any two neighbouring instants with ACKs. A sample that
+    /// follows a null sample begins between two of them: what came at its first ACK
+    /// then counts over 10 ms, the least that westwood-nr's samples span.
+    pub(crate) fn most(&self, name: &str) -> f64 {
+        let instants: Vec<_> = self.0.iter().collect();
+        let rates = instants
+            .windows(2)
+            .map(|pair| *pair[1].1 as f64 / (*pair[1].0 - *pair[0].0).as_secs_f64());
+        let at_once = match name {
+            "westwood-nr" => self.0.values().max().map_or(0.0, |bytes| *bytes as f64),
+            _ => 0.0,
+        };
+        rates.fold(0.0, f64::max) + at_once / 0.01
     }
 }
 
