@@ -477,7 +477,7 @@ impl Petra {
         let before = self.window.bytes();
         let heavy = self.loss_rate.is_heavy(self.window.datagram());
         let hidden = self.losses_show_queue();
-        let explained = hidden || self.queue_explains_loss() || self.grows_as_cubic();
+        let explained = hidden || self.grows_as_cubic();
         self.hidden_queue |= hidden;
         let decision = self.loss_response(loss);
         self.loss_decision = Some(decision);
