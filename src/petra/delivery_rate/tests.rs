@@ -174,6 +174,18 @@ fn a_small_window_that_is_acknowledged_whole_is_not_silence() {
 }
 
 #[test]
+fn acks_of_one_instant_are_of_one_sample() {
+    let mut delivery = delivery();
+    for now in [100, 200, 200] {
+        delivery.on_ack(&ack(now, 1_200), false);
+        assert_eq!(delivery.last_sample(), None);
+    }
+    delivery.on_ack(&ack(300, 1_200), false);
+    // 2400 / 0.1
+    assert_eq!(delivery.last_sample(), Some(24_000.0));
+}
+
+#[test]
 fn a_restart_forgets() {
     let mut delivery = delivery();
     steady(&mut delivery, 100, 160);
