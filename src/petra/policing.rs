@@ -419,6 +419,14 @@ mod tests {
     }
 
     #[test]
+    fn a_dip_that_is_abandoned_is_a_test_without_effect() {
+        let mut policing = lossy();
+        policing.begin_dip(ms(100), 60_000.0);
+        policing.abandon_dip();
+        assert_eq!(waits(&mut policing), *RETEST_ROUNDS.start());
+    }
+
+    #[test]
     fn the_third_reduction_in_a_row_is_a_test() {
         let mut policing = Policing::default();
         policing.on_heavy_losses();
