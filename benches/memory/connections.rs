@@ -1,12 +1,11 @@
-//! Memory of a server's connections: `cargo bench --bench memory`.
-//!
-//! An allocator counts what each connection of a server holds: after its handshake, and after a
-//! download that is acknowledged. The client's controller is always the same.
+//! What each connection of a server holds: after its handshake, and after a download that is
+//! acknowledged. The client's controller is always the same.
 
-#[path = "../tests/heap/mod.rs"]
+#[path = "../../tests/heap/mod.rs"]
 mod heap;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 use quiche::{Config, Connection, ConnectionId, RecvInfo};
 
@@ -16,21 +15,20 @@ const CONNECTIONS: usize = 1_000;
 const BODY: usize = 100_000;
 const STREAM: u64 = 3;
 
-const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
-const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2);
+const CLIENT: SocketAddr = SocketAddr::new(ADDRESS, 1);
+const SERVER: SocketAddr = SocketAddr::new(ADDRESS, 2);
 
-fn main() {
-    petra::register();
-    let folder = tempfile::tempdir().expect("a folder for the certificate");
-    let certificate = petra_http3::certs::for_address(folder.path(), SERVER.ip());
-    let certificate = certificate.expect("a certificate");
+/// The address of the servers.
+pub(crate) const ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// Prints a line for each controller. `certificate`: a PEM file for [`ADDRESS`], with its key.
+pub(crate) fn print(names: &[&str], certificate: &Path) {
     let certificate = certificate.to_str().expect("a path in UTF-8");
     println!(
         "{:<14} {:>15} {:>15}",
         "controller", "handshake done", "100 kB sent"
     );
-    let of_quiche = ["reno", "cubic", "bbr2"].into_iter();
-    for name in of_quiche.chain(petra::registry::names()) {
+    for name in names {
         let mut server = config();
         server.set_cc_algorithm_name(name).expect("a controller");
         server
