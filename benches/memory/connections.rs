@@ -1,5 +1,5 @@
-//! What each connection of a server holds: after its handshake, and after a download that is
-//! acknowledged. The client's controller is always the same.
+//! Memory that each connection of a server holds: after its handshake, and after a download that
+//! is acknowledged. The client's controller is always the same.
 
 #[path = "../../tests/heap/mod.rs"]
 mod heap;

@@ -258,28 +258,38 @@ impl Transport {
     }
 }
 
-/// Bytes acknowledged, by instant.
+/// The rates of acknowledgment, of which the best counts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Acked(BTreeMap<Time, u64>);
+pub(crate) struct Acked {
+    /// The last instant with ACKs, what they acknowledged, and the time since the one before.
+    last: Option<(Time, u64, Option<Duration>)>,
+    best: f64,
+    most_at_once: u64,
+}
 
 impl Acked {
+    /// Adds an ACK. Time never decreases.
     pub(crate) fn add(&mut self, now: Time, bytes: u64) {
-        *self.0.entry(now).or_default() += bytes;
+        let (bytes, gap) = match self.last {
+            Some((at, before, gap)) if at == now => (before + bytes, gap),
+            Some((at, ..)) => (bytes, Some(now - at)),
+            None => (bytes, None),
+        };
+        self.last = Some((now, bytes, gap));
+        let rate = gap.map_or(0.0, |gap| bytes as f64 / gap.as_secs_f64());
+        self.best = self.best.max(rate);
+        self.most_at_once = self.most_at_once.max(bytes);
     }
 
     /// The best rate between any two neighbouring instants with ACKs. A sample that
     /// follows a null sample begins between two of them: what came at its first ACK
     /// then counts over 10 ms, the least that westwood-nr's samples span.
     pub(crate) fn most(&self, name: &str) -> f64 {
-        let instants: Vec<_> = self.0.iter().collect();
-        let rates = instants
-            .windows(2)
-            .map(|pair| *pair[1].1 as f64 / (*pair[1].0 - *pair[0].0).as_secs_f64());
         let at_once = match name {
-            "westwood-nr" => self.0.values().max().map_or(0.0, |bytes| *bytes as f64),
+            "westwood-nr" => self.most_at_once as f64,
             _ => 0.0,
         };
-        rates.fold(0.0, f64::max) + at_once / 0.01
+        self.best + at_once / 0.01
     }
 }
 

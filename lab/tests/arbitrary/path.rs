@@ -5,9 +5,6 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use boring::pkey::PKey;
-use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
-use boring::x509::X509;
 use petra::controller::{
     Ack, Capability, Controller, EarlyProbes, Factory, Loss, Metrics, Phase, Pto, Rtt, Sent,
     Settings, SpuriousLoss, Time,
@@ -18,12 +15,13 @@ use petra_lab::entropy::Seed;
 use quiche::congestion_control::{register, CongestionControlOps};
 use quiche::{Config, Connection, ConnectionId, RecvInfo};
 
+#[path = "../identity/mod.rs"]
+mod identity;
 // The tests of properties use all of it.
 #[allow(dead_code)]
 #[path = "../../../tests/transport/mod.rs"]
 mod transport;
 
-const IDENTITY: &[u8] = include_bytes!("../../src/sim/identity.pem");
 const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2);
 
@@ -164,14 +162,8 @@ static WATCHED: CongestionControlOps = petra::table(|name, options| {
 });
 
 fn config() -> Config {
-    let mut tls = SslContextBuilder::new(SslMethod::tls()).unwrap();
-    tls.set_private_key(&PKey::private_key_from_pem(IDENTITY).unwrap())
-        .unwrap();
-    tls.set_certificate(&X509::from_pem(IDENTITY).unwrap())
-        .unwrap();
-    tls.set_verify_algorithm_prefs(&[SslSignatureAlgorithm::ED25519])
-        .unwrap();
-    let mut config = Config::with_boring_ssl_ctx_builder(quiche::PROTOCOL_VERSION, tls).unwrap();
+    let version = quiche::PROTOCOL_VERSION;
+    let mut config = Config::with_boring_ssl_ctx_builder(version, identity::tls()).unwrap();
     config.set_application_protos(&[b"test"]).unwrap();
     config.set_initial_max_data(2 * BODY as u64);
     config.set_initial_max_stream_data_bidi_local(2 * BODY as u64);
@@ -252,7 +244,7 @@ impl World {
         self.clock.set(now + time.as_nanos() as u64);
     }
 
-    /// What is due by now.
+    /// Runs the timers that are due.
     fn timers(&mut self) {
         for end in [&mut self.client, &mut self.server] {
             if end.connection.timeout() == Some(Duration::ZERO) {

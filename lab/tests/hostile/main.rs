@@ -3,6 +3,8 @@
 //! `UPDATE_PAGES=1 cargo test -p petra-lab --test hostile` writes their tables in docs/security.md.
 
 mod attack;
+#[path = "../identity/mod.rs"]
+mod identity;
 mod keys;
 mod usage;
 mod world;

@@ -4,13 +4,9 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use boring::pkey::PKey;
-use boring::ssl::{SslContextBuilder, SslMethod, SslSignatureAlgorithm};
-use boring::x509::X509;
 use petra_http3::tls::{set_ciphers, AES_128_GCM};
 use petra_lab::clock::VirtualClock;
 use petra_lab::entropy::{generator, Seed};
@@ -18,6 +14,7 @@ use petra_lab::link::{Direction, IP_AND_UDP_HEADERS};
 use petra_lab::sim::{Channel, Nanos, PacketOutcome, QueuedPacket};
 
 use crate::attack::{Attack, Receiver, MS};
+use crate::identity;
 use crate::keys::Keys;
 use crate::usage::{heap, timed};
 
@@ -135,14 +132,7 @@ impl Log {
 }
 
 fn config(cc: &str) -> quiche::Config {
-    let mut tls = SslContextBuilder::new(SslMethod::tls()).unwrap();
-    let pem = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/sim/identity.pem");
-    let pem = std::fs::read(pem).unwrap();
-    tls.set_private_key(&*PKey::private_key_from_pem(&pem).unwrap())
-        .unwrap();
-    tls.set_certificate(&X509::from_pem(&pem).unwrap()).unwrap();
-    tls.set_verify_algorithm_prefs(&[SslSignatureAlgorithm::ED25519])
-        .unwrap();
+    let mut tls = identity::tls();
     set_ciphers(&mut tls, &[AES_128_GCM]).unwrap();
     let version = quiche::PROTOCOL_VERSION;
     let mut config = quiche::Config::with_boring_ssl_ctx_builder(version, tls).unwrap();
