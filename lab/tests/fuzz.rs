@@ -1,4 +1,5 @@
-//! The work of the fuzz targets, with the inputs in `fuzz/seeds` and changes of them.
+//! The work of the fuzz targets, with the inputs in `fuzz/seeds`, changes of them, and those in
+//! `fuzz/corpora`.
 
 mod arbitrary;
 #[path = "../../tests/replay/mod.rs"]
@@ -7,8 +8,8 @@ mod replay;
 use std::path::Path;
 
 fn replay(name: &str, times: usize, target: fn(&[u8])) {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds");
-    replay::replay(&seeds.join(name), times, target);
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
+    replay::replay(&fuzz, name, times, target);
 }
 
 #[test]

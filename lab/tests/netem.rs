@@ -3,6 +3,7 @@
 //! These tests need netem in the kernel or in user-mode Linux, and the example
 //! pair built in the same profile: `scripts/test` sees to both.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -44,6 +45,17 @@ fn processes_with(marker: &str) -> Vec<String> {
         .map(|words| text(&words).replace('\0', " "))
         .filter(|words| words.contains(marker))
         .collect()
+}
+
+/// Returns true if the machine kept time in a run, as its record says. Says so aloud otherwise.
+fn kept_time(run: &Value) -> bool {
+    let kept = run["kept_time"].as_bool().expect("the record says so");
+    if !kept {
+        // Past the test runner, which keeps what a passing test prints to itself.
+        let skipped = b"\nSKIPPED: the rate over netem: this machine did not keep time\n";
+        std::io::stderr().write_all(skipped).unwrap();
+    }
+    kept
 }
 
 fn number(value: &Value) -> f64 {
@@ -91,7 +103,10 @@ fn a_download_over_netem_leaves_whole_results() {
         "{calibration}"
     );
     let rate = number(&calibration["down_rate_bps"]);
-    assert!((1_000_000.0..2_040_000.0).contains(&rate), "{calibration}");
+    assert!(rate < 2_040_000.0, "{calibration}");
+    if kept_time(run) {
+        assert!(rate > 1_000_000.0, "{calibration}");
+    }
     let share = number(&run["share_of_limit"]);
     assert!(share > 0.0 && share <= 1.02, "{run}");
     // The body, and what is around it.
@@ -206,7 +221,11 @@ fn a_plan_runs_on_netem_and_its_results_say_so() {
     let row = &set.plans[0].rows[0];
     assert_eq!(row.backend, "netem");
     let goodput = row.metric("goodput_mbps").unwrap();
-    assert!(goodput > 0.5 && goodput < 2.0, "{goodput}");
+    assert!(goodput < 2.0, "{goodput}");
+    let json = std::fs::read(out.join(format!("netem/{}.json", row.key))).unwrap();
+    if kept_time(&serde_json::from_slice(&json).unwrap()) {
+        assert!(goodput > 0.5, "{goodput}");
+    }
 
     // Kept as the simulator keeps it.
     let qlogs = names(&out.join("qlog").join(&row.key));

@@ -341,6 +341,22 @@ fn the_plans_of_this_repository_are_right() {
     rows("table-4.6", 15);
 }
 
+/// The short form of what `scripts/harden` runs.
+#[test]
+fn petra_gets_over_each_fault_of_the_path() {
+    let plans = concat!(env!("CARGO_MANIFEST_DIR"), "/plans");
+    let place = Place::new(&format!(
+        "extends = \"{plans}/suites/faults.toml\"\ntitle = \"Faults\"\nseeds = 1\n[sweep]\n\
+         \"flow.cc\" = [\"petra\"]\n"
+    ));
+    let said = place.ok("run plan.toml -o results");
+    assert!(
+        said.contains("recovery_s of petra is at most 10: holds"),
+        "{said}"
+    );
+    assert_eq!(place.lines("results/plan.csv"), 1 + 18);
+}
+
 #[test]
 fn the_same_seeds_give_the_same_bytes_whoever_runs_them() {
     let place = Place::new(PLAN);

@@ -1,7 +1,8 @@
-//! Inputs of a fuzz target in a plain test: the seeds, and changes of them.
+//! Inputs of a fuzz target in a plain test: the seeds, changes of them, and what libFuzzer found.
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// The generator `xorshift64*`.
 struct Random(u64);
@@ -15,15 +16,11 @@ impl Random {
     }
 }
 
-/// Gives `target` each input in `folder`, and `times` changes of each, the same ones every time.
-pub(crate) fn replay(folder: &Path, times: usize, target: fn(&[u8])) {
-    let entries = fs::read_dir(folder).unwrap();
-    let mut files: Vec<_> = entries.map(|it| it.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty());
+/// Gives the target `name` of the folder `fuzz` each seed, and `times` changes of each, the same
+/// ones every time. Then each input that `scripts/fuzz keep` has kept.
+pub(crate) fn replay(fuzz: &Path, name: &str, times: usize, target: fn(&[u8])) {
     let mut random = Random(21);
-    for file in files {
-        let seed = fs::read(&file).unwrap();
+    for seed in inputs(&fuzz.join("seeds").join(name)) {
         target(&seed);
         for _ in 0..times {
             let mut input = seed.clone();
@@ -33,6 +30,23 @@ pub(crate) fn replay(folder: &Path, times: usize, target: fn(&[u8])) {
             target(&input);
         }
     }
+    let folder = tempfile::tempdir().unwrap();
+    let kept = fuzz.join("corpora").join(format!("{name}.tar.gz"));
+    let mut tar = Command::new("tar");
+    tar.arg("-xzf").arg(kept).arg("-C").arg(folder.path());
+    assert!(tar.status().unwrap().success());
+    for input in inputs(&folder.path().join(name)) {
+        target(&input);
+    }
+}
+
+/// The files of a folder, in the order of their names.
+fn inputs(folder: &Path) -> impl Iterator<Item = Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut files: Vec<_> = entries.map(|it| it.unwrap().path()).collect();
+    files.sort();
+    assert!(!files.is_empty());
+    files.into_iter().map(|file| fs::read(file).unwrap())
 }
 
 /// Changes a byte or a bit, or adds a byte or what is there already.

@@ -11,15 +11,10 @@ use super::processor;
 use super::qlog::Transport;
 use super::run::Record;
 use super::sandbox::Sandbox;
+use super::timekeeping::Timekeeping;
 use super::Job;
 use crate::link::Link;
 use crate::testbed::MAX_DATAGRAM_SIZE;
-
-/// Share of a run's time that may be lost: as much as goodputs differ from run to run.
-const MOST_LOST: f64 = 0.03;
-
-/// The longest median of sleeps of 1 ms. Idle machines take 1.1 ms.
-const MOST_SLEEP_MS: f64 = 2.0;
 
 /// A run.
 #[derive(Debug, Serialize)]
@@ -121,32 +116,15 @@ impl Facts {
 
     /// The cause that delayed the pair on this machine, if any.
     fn late(&self) -> Option<String> {
-        let (lateness, cc) = (self.record.lateness, &self.cc);
-        if lateness.lost > MOST_LOST || self.stolen > MOST_LOST {
-            return Some(format!(
-                "this machine was late for {:.0} % of the run of {cc}, {:.0} ms at a time, and \
-                 {:.0} % of its time was stolen: what delayed the pair is in its figures",
-                100.0 * lateness.lost,
-                lateness.worst_ms,
-                100.0 * self.stolen
-            ));
-        }
-        let before = self.record.calibration.sleep_of_1ms_ms.median;
-        let after = self.record.sleep_of_1ms_ms_after.median;
-        if before.max(after) > MOST_SLEEP_MS {
-            return Some(format!(
-                "a sleep of 1 ms took {before:.1} ms before the run of {cc} and {after:.1} ms \
-                 after it: what delayed the pair is in its figures"
-            ));
-        }
-        // The runs themselves want less than one each.
-        (self.load > 1.5 * self.processors as f64).then(|| {
-            format!(
-                "this machine had {:.1} processes for {} processors: what delayed the pair of \
-                 {cc} is in its figures",
-                self.load, self.processors
-            )
-        })
+        let record = &self.record;
+        let before = record.calibration.sleep_of_1ms_ms.median;
+        let machine = Timekeeping {
+            lateness: record.lateness,
+            stolen: self.stolen,
+            sleeps_ms: [before, record.sleep_of_1ms_ms_after.median],
+            load: self.load,
+        };
+        machine.fault(&self.cc)
     }
 
     /// The share of packets that were declared lost.

@@ -30,6 +30,7 @@ mod run;
 mod sandbox;
 mod series;
 mod tc;
+mod timekeeping;
 mod uml;
 
 use std::path::PathBuf;

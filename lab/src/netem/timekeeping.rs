@@ -1,0 +1,106 @@
+//! Evidence that a machine was late in a run, so that the figures are not the link's.
+
+use super::processor;
+use crate::testbed::Lateness;
+
+/// Share of a run's time that may be lost: as much as goodputs differ from run to run.
+const MOST_LOST: f64 = 0.03;
+
+/// The longest median of sleeps of 1 ms. Idle machines take 1.1 ms.
+const MOST_SLEEP_MS: f64 = 2.0;
+
+/// The most processes that want a processor. The runs themselves want less than one each.
+const MOST_LOAD: f64 = 1.5;
+
+/// The machine's time in a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timekeeping {
+    pub(super) lateness: Lateness,
+    /// Share of the time that the hypervisor gave to others, 0 to 1.
+    pub(super) stolen: f64,
+    /// Medians of sleeps of 1 ms, before and after the run.
+    pub(super) sleeps_ms: [f64; 2],
+    /// Processes that wanted a processor.
+    pub(super) load: f64,
+}
+
+impl Timekeeping {
+    /// The cause that delayed the pair of `cc`, if any.
+    pub(super) fn fault(&self, cc: &str) -> Option<String> {
+        let processors = processor::count();
+        if self.lateness.lost > MOST_LOST || self.stolen > MOST_LOST {
+            return Some(format!(
+                "this machine was late for {:.0} % of the run of {cc}, {:.0} ms at a time, and \
+                 {:.0} % of its time was stolen: what delayed the pair is in its figures",
+                100.0 * self.lateness.lost,
+                self.lateness.worst_ms,
+                100.0 * self.stolen
+            ));
+        }
+        let [before, after] = self.sleeps_ms;
+        if before.max(after) > MOST_SLEEP_MS {
+            return Some(format!(
+                "a sleep of 1 ms took {before:.1} ms before the run of {cc} and {after:.1} ms \
+                 after it: what delayed the pair is in its figures"
+            ));
+        }
+        (self.load > MOST_LOAD * processors as f64).then(|| {
+            format!(
+                "this machine had {:.1} processes for {processors} processors: what delayed the \
+                 pair of {cc} is in its figures",
+                self.load
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IN_TIME: Timekeeping = Timekeeping {
+        lateness: Lateness {
+            wakeups: 1000,
+            worst_ms: 50.0,
+            lost: MOST_LOST,
+        },
+        stolen: MOST_LOST,
+        sleeps_ms: [MOST_SLEEP_MS; 2],
+        load: MOST_LOAD,
+    };
+
+    #[test]
+    fn a_machine_within_all_bounds_kept_time() {
+        assert_eq!(IN_TIME.fault("petra"), None);
+    }
+
+    #[test]
+    fn each_bound_alone_shows_that_it_did_not() {
+        let busy = (MOST_LOAD + 0.1) * processor::count() as f64;
+        let late = |change: fn(&mut Timekeeping)| {
+            let mut it = IN_TIME;
+            change(&mut it);
+            it
+        };
+        let cases = [
+            (late(|it| it.lateness.lost = 0.04), "late for 4 %"),
+            (late(|it| it.stolen = 0.05), "5 % of its time was stolen"),
+            (late(|it| it.sleeps_ms[0] = 2.1), "took 2.1 ms before"),
+            (late(|it| it.sleeps_ms[1] = 3.4), "3.4 ms after"),
+            (
+                Timekeeping {
+                    load: busy,
+                    ..IN_TIME
+                },
+                "processes for",
+            ),
+        ];
+        for (machine, message) in cases {
+            let fault = machine.fault("petra").expect(message);
+            assert!(
+                fault.contains(message) && fault.contains("petra"),
+                "{fault}"
+            );
+        }
+    }
+}
