@@ -361,7 +361,9 @@ impl Petra {
         if let Some(bytes) = self.policing.end_round(datagram, ack.app_limited) {
             self.window.restore(bytes, self.window.ssthresh());
         }
-        if let Some(bytes) = self.competition.end_round(ack.now, queued, datagram) {
+        let noise = self.queue.noise();
+        let restored = self.competition.end_round(ack.now, queued, noise, datagram);
+        if let Some(bytes) = restored {
             self.window.restore(bytes, self.window.ssthresh());
         }
         if !forgotten && !self.may_grow_as_cubic() {
@@ -441,7 +443,7 @@ impl Petra {
         self.aggregation.on_acks(gathered, self.delivery.estimate());
         self.loss_rate.on_ack(ack.bytes, &self.window);
         self.loss_history.on_ack(ack.bytes, &self.window);
-        self.competition.on_ack(ack.bytes);
+        self.competition.on_ack(ack.bytes, ack.rtt.latest);
         self.policing.on_ack(ack.bytes, &self.window);
         let round_ends = self.rounds.ends(ack);
         if round_ends {

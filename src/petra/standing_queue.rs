@@ -205,7 +205,7 @@ impl StandingQueue {
     }
 
     /// The RTT variation that is no queue, in congestion avoidance.
-    fn noise(&self) -> Duration {
+    pub(super) fn noise(&self) -> Duration {
         let range = self.noise.of_round(self.own_delay.delay);
         range.max(self.lasting_jitter.noise())
     }
