@@ -38,7 +38,7 @@ const MAX_PER_CONNECTION: u64 = 256 << 10;
 const MAX_GROWTH: u64 = 8 << 20;
 
 /// Largest peak of the server's memory in bytes under any attack.
-const MAX_UNDER_ATTACK: u64 = 512 << 20;
+const MAX_UNDER_ATTACK: u64 = 192 << 20;
 
 /// Honest connections at a time while the server is attacked.
 const HONEST: usize = 4;
