@@ -1,9 +1,9 @@
 //! Whatever the bytes: an error or a result, and never a panic.
 
-use std::fs;
 use std::path::Path;
 
 use super::read::read;
+use super::replay::replay;
 use super::sample::raw;
 use proptest::prelude::*;
 
@@ -115,8 +115,6 @@ proptest! {
 
 #[test]
 fn inputs_of_the_fuzz_target() {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/seeds/qlog");
-    for seed in fs::read_dir(seeds).unwrap() {
-        read(&fs::read(seed.unwrap().path()).unwrap());
-    }
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
+    replay(&fuzz, "qlog", 20, read);
 }

@@ -4,5 +4,7 @@ mod arbitrary;
 mod check;
 mod qvis;
 mod read;
+#[path = "../../../tests/replay/mod.rs"]
+mod replay;
 mod sample;
 mod stats;
