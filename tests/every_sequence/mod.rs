@@ -12,7 +12,7 @@ use bolero::{check, TypeGenerator};
 use petra::controller::{Controller, Phase, Settings};
 use petra::registry::names;
 
-use super::transport::{built, checked_step, Step, Transport};
+use super::transport::{built, checked_step, estimate, Step, Transport};
 
 /// Events of a sequence.
 #[cfg(debug_assertions)]
@@ -119,6 +119,17 @@ fn check_pacing(transport: &Transport) {
     }
 }
 
+/// Checks that no estimate is above the best rate at which ACKs came.
+fn check_estimates(transport: &Transport) {
+    for (name, controller) in names().zip(&transport.controllers) {
+        let (estimate, most) = (estimate(&controller.metrics()), transport.most_acked(name));
+        assert!(
+            estimate <= most * (1.0 + 1e-9),
+            "{name}: {estimate} > {most}"
+        );
+    }
+}
+
 /// Tries each sequence of events from this state.
 fn every_sequence(state: &Transport) {
     let sequences = Cell::new(0usize);
@@ -133,6 +144,7 @@ fn every_sequence(state: &Transport) {
             for event in events {
                 checked_step(&mut transport, &event.step());
                 check_pacing(&transport);
+                check_estimates(&transport);
             }
             sequences.set(sequences.get() + 1);
         });
@@ -167,7 +179,7 @@ fn from_a_standing_queue() {
     let mut transport = started();
     run(&mut transport, 10, Duration::ZERO);
     checked_step(&mut transport, &Event::CongestionExperienced.step());
-    run(&mut transport, 10, RTT);
+    run(&mut transport, 4, RTT);
     transport.step(&Event::Send.step());
     let response = petra(&transport).metrics().queue_response;
     assert_ne!(response, Some("no_queue"));
