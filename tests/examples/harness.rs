@@ -123,10 +123,14 @@ impl Server {
         format!("https://{}{path}", self.address)
     }
 
-    /// A client that trusts the server, runs in its folder and prints JSON.
+    /// A client that trusts the server, runs in its folder and prints JSON. It has the patience
+    /// that a hundred of them take on a busy machine.
     pub(crate) fn client(&self, args: &[&str]) -> Command {
         let mut client = client(args);
         client.args(["--json", "--ca", "certs/ca.pem"]);
+        if !args.contains(&"--connect-timeout") {
+            client.args(["--connect-timeout", "60s"]);
+        }
         client.current_dir(self.folder.path());
         client
     }
