@@ -11,12 +11,7 @@ mod replay;
 #[allow(dead_code)]
 mod transport;
 
-use std::path::Path;
-
-fn replay(name: &str, times: usize, target: fn(&[u8])) {
-    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
-    replay::replay(&fuzz, name, times, target);
-}
+use replay::replay;
 
 #[test]
 fn controllers_keep_their_properties_whatever_happens() {

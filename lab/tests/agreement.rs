@@ -3,14 +3,15 @@
 //! Takes netem, in the kernel or in user-mode Linux, and the example pair built in
 //! the same profile. What it measured is in docs/simulator.md.
 
+mod timekeeping;
+
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use petra_lab::results::{ResultSet, Summary, Table};
 use petra_lab::units::parse_rate;
-use serde_json::Value;
+use timekeeping::{kept_time, record, say_skipped};
 
 /// Maximum difference of goodputs, as a share of the simulator's. Runs with random losses differ
 /// among themselves by some 3 %.
@@ -64,14 +65,8 @@ fn run(plans: &[PathBuf], options: &[&str]) -> Vec<Means> {
         let Summary { mean, .. } = table.lines[0].cells[0].expect("it was measured");
         mean
     };
-    let kept_time = |key: &str| {
-        // The simulator has no such record, and no machine that could be late.
-        let Ok(record) = fs::read(folder.path().join(format!("netem/{key}.json"))) else {
-            return true;
-        };
-        let record: Value = serde_json::from_slice(&record).unwrap();
-        record["kept_time"].as_bool().expect("the record says so")
-    };
+    // The simulator has no record, and no machine that could be late.
+    let kept_time = |key| record(folder.path(), key).is_none_or(|it| kept_time(&it));
     let means = set.plans.iter().map(|it| Means {
         goodput_mbps: mean(it, "goodput_mbps"),
         queue_ms: mean(it, "queue_mean_ms"),
@@ -152,9 +147,7 @@ fn simulator_and_netem_agree_on_six_plans() {
     }
     for Apart { file, .. } in left {
         let name = file.file_stem().unwrap().to_string_lossy();
-        // Past the test runner, which keeps what a passing test prints to itself.
-        let skipped = format!("\nSKIPPED: {name} over netem: this machine did not keep time\n");
-        std::io::stderr().write_all(skipped.as_bytes()).unwrap();
+        say_skipped(&name);
     }
 }
 

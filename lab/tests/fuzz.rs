@@ -5,12 +5,7 @@ mod arbitrary;
 #[path = "../../tests/replay/mod.rs"]
 mod replay;
 
-use std::path::Path;
-
-fn replay(name: &str, times: usize, target: fn(&[u8])) {
-    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
-    replay::replay(&fuzz, name, times, target);
-}
+use replay::replay;
 
 #[test]
 fn a_connection_keeps_its_window_and_comes_to_its_end_whatever_the_path_does() {

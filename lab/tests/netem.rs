@@ -3,7 +3,8 @@
 //! These tests need netem in the kernel or in user-mode Linux, and the example
 //! pair built in the same profile: `scripts/test` sees to both.
 
-use std::io::Write;
+mod timekeeping;
+
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread;
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use petra_lab::results::ResultSet;
 use serde_json::Value;
+use timekeeping::{kept_time, record, say_skipped};
 
 /// A link that a debug build on a busy machine can fill: 2 Mbit/s, 20 ms each
 /// way, and no losses but those of its queue.
@@ -47,13 +49,11 @@ fn processes_with(marker: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns true if the machine kept time in a run, as its record says. Says so aloud otherwise.
-fn kept_time(run: &Value) -> bool {
-    let kept = run["kept_time"].as_bool().expect("the record says so");
+/// Returns true if the rate of a run is to be judged. Says so aloud otherwise.
+fn judges_rate(run: &Value) -> bool {
+    let kept = kept_time(run);
     if !kept {
-        // Past the test runner, which keeps what a passing test prints to itself.
-        let skipped = b"\nSKIPPED: the rate over netem: this machine did not keep time\n";
-        std::io::stderr().write_all(skipped).unwrap();
+        say_skipped("the rate");
     }
     kept
 }
@@ -86,9 +86,7 @@ fn a_download_over_netem_leaves_whole_results() {
     let row = &set.plans[0].rows[0];
     assert_eq!(row.metric("received_mb"), Some(0.5));
     assert!(row.metric("completion_s").is_some());
-    let json = std::fs::read(out.join(format!("netem/{}.json", row.key))).unwrap();
-    let run: Value = serde_json::from_slice(&json).unwrap();
-    let run = &run;
+    let run = &record(&out, &row.key).unwrap();
     assert!(run["sandbox"].as_str().unwrap().contains("netem"));
     assert_eq!(run["link"]["rate"], "2mbit");
     assert_eq!(
@@ -104,7 +102,7 @@ fn a_download_over_netem_leaves_whole_results() {
     );
     let rate = number(&calibration["down_rate_bps"]);
     assert!(rate < 2_040_000.0, "{calibration}");
-    if kept_time(run) {
+    if judges_rate(run) {
         assert!(rate > 1_000_000.0, "{calibration}");
     }
     let share = number(&run["share_of_limit"]);
@@ -222,8 +220,7 @@ fn a_plan_runs_on_netem_and_its_results_say_so() {
     assert_eq!(row.backend, "netem");
     let goodput = row.metric("goodput_mbps").unwrap();
     assert!(goodput < 2.0, "{goodput}");
-    let json = std::fs::read(out.join(format!("netem/{}.json", row.key))).unwrap();
-    if kept_time(&serde_json::from_slice(&json).unwrap()) {
+    if judges_rate(&record(&out, &row.key).unwrap()) {
         assert!(goodput > 0.5, "{goodput}");
     }
 

@@ -16,9 +16,13 @@ impl Random {
     }
 }
 
-/// Gives the target `name` of the folder `fuzz` each seed, and `times` changes of each, the same
+/// Gives the fuzz target `name` each seed, and `times` changes of each, the same
 /// ones every time. Then each input that `scripts/fuzz keep` has kept.
-pub(crate) fn replay(fuzz: &Path, name: &str, times: usize, target: fn(&[u8])) {
+pub(crate) fn replay(name: &str, times: usize, target: fn(&[u8])) {
+    // Of this package, or of the workspace.
+    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let fuzz = folders.find_map(|it| Some(it.join("fuzz")).filter(|it| it.is_dir()));
+    let fuzz = fuzz.expect("the folder of the fuzz targets");
     let mut random = Random(21);
     for seed in inputs(&fuzz.join("seeds").join(name)) {
         target(&seed);

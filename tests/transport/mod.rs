@@ -298,6 +298,15 @@ pub(crate) fn estimate(metrics: &Metrics) -> f64 {
     metrics.bandwidth_estimate.unwrap_or(0) as f64
 }
 
+/// Checks that an estimate is not above the best rate at which ACKs came.
+pub(crate) fn check_estimate(name: &str, metrics: &Metrics, most: f64) {
+    let estimate = estimate(metrics);
+    assert!(
+        estimate <= most * (1.0 + 1e-9),
+        "{name}: {estimate} > {most}"
+    );
+}
+
 /// The largest window: up to it, `f64` counts single bytes.
 const MAX_WINDOW: u64 = 1 << 52;
 

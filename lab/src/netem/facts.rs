@@ -123,6 +123,7 @@ impl Facts {
             stolen: self.stolen,
             sleeps_ms: [before, record.sleep_of_1ms_ms_after.median],
             load: self.load,
+            processors: self.processors,
         };
         machine.fault(&self.cc)
     }

@@ -1,6 +1,5 @@
 //! Evidence that a machine was late in a run, so that the figures are not the link's.
 
-use super::processor;
 use crate::testbed::Lateness;
 
 /// Share of a run's time that may be lost: as much as goodputs differ from run to run.
@@ -22,12 +21,12 @@ pub(super) struct Timekeeping {
     pub(super) sleeps_ms: [f64; 2],
     /// Processes that wanted a processor.
     pub(super) load: f64,
+    pub(super) processors: usize,
 }
 
 impl Timekeeping {
     /// The cause that delayed the pair of `cc`, if any.
     pub(super) fn fault(&self, cc: &str) -> Option<String> {
-        let processors = processor::count();
         if self.lateness.lost > MOST_LOST || self.stolen > MOST_LOST {
             return Some(format!(
                 "this machine was late for {:.0} % of the run of {cc}, {:.0} ms at a time, and \
@@ -44,11 +43,11 @@ impl Timekeeping {
                  after it: what delayed the pair is in its figures"
             ));
         }
-        (self.load > MOST_LOAD * processors as f64).then(|| {
+        (self.load > MOST_LOAD * self.processors as f64).then(|| {
             format!(
-                "this machine had {:.1} processes for {processors} processors: what delayed the \
-                 pair of {cc} is in its figures",
-                self.load
+                "this machine had {:.1} processes for {} processors: what delayed the pair of \
+                 {cc} is in its figures",
+                self.load, self.processors
             )
         })
     }
@@ -66,7 +65,8 @@ mod tests {
         },
         stolen: MOST_LOST,
         sleeps_ms: [MOST_SLEEP_MS; 2],
-        load: MOST_LOAD,
+        load: 2.0 * MOST_LOAD,
+        processors: 2,
     };
 
     #[test]
@@ -76,7 +76,6 @@ mod tests {
 
     #[test]
     fn each_bound_alone_shows_that_it_did_not() {
-        let busy = (MOST_LOAD + 0.1) * processor::count() as f64;
         let late = |change: fn(&mut Timekeeping)| {
             let mut it = IN_TIME;
             change(&mut it);
@@ -87,13 +86,7 @@ mod tests {
             (late(|it| it.stolen = 0.05), "5 % of its time was stolen"),
             (late(|it| it.sleeps_ms[0] = 2.1), "took 2.1 ms before"),
             (late(|it| it.sleeps_ms[1] = 3.4), "3.4 ms after"),
-            (
-                Timekeeping {
-                    load: busy,
-                    ..IN_TIME
-                },
-                "processes for",
-            ),
+            (late(|it| it.load = 3.1), "had 3.1 processes for 2"),
         ];
         for (machine, message) in cases {
             let fault = machine.fault("petra").expect(message);

@@ -58,9 +58,8 @@ impl Watched {
         let (name, after) = (self.name, self.controller.window());
         assert!(free || after <= before, "{name}: {before} {after}");
         transport::check_bounds(self.controller.as_ref(), self.datagram);
-        let estimate = transport::estimate(&self.controller.metrics());
-        let most = self.acked.most(name);
-        assert!(estimate <= most * (1.0 + 1e-9), "{name}: {estimate} {most}");
+        let (metrics, most) = (self.controller.metrics(), self.acked.most(name));
+        transport::check_estimate(name, &metrics, most);
     }
 }
 

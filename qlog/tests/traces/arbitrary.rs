@@ -1,7 +1,5 @@
 //! Whatever the bytes: an error or a result, and never a panic.
 
-use std::path::Path;
-
 use super::read::read;
 use super::replay::replay;
 use super::sample::raw;
@@ -115,6 +113,5 @@ proptest! {
 
 #[test]
 fn inputs_of_the_fuzz_target() {
-    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
-    replay(&fuzz, "qlog", 20, read);
+    replay("qlog", 20, read);
 }
