@@ -131,6 +131,9 @@ impl Log {
     }
 }
 
+/// The laboratory's name of quiche's CUBIC as RFC 9438 has it.
+pub(crate) const RFC_CUBIC: &str = "rfc-cubic";
+
 fn config(cc: &str) -> quiche::Config {
     let mut tls = identity::tls();
     set_ciphers(&mut tls, &[AES_128_GCM]).unwrap();
@@ -147,6 +150,8 @@ fn config(cc: &str) -> quiche::Config {
     config.set_initial_max_stream_data_bidi_local(window);
     config.set_initial_max_stream_data_bidi_remote(window);
     config.set_initial_max_streams_bidi(1);
+    config.set_cubic_spurious_undo(cc == RFC_CUBIC);
+    let cc = if cc == RFC_CUBIC { "cubic" } else { cc };
     config.set_cc_algorithm_name(cc).unwrap();
     config
 }
