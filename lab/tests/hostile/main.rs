@@ -220,9 +220,9 @@ fn no_client_gets_more_than_twice_what_an_honest_one_gets() {
     }
 }
 
-/// quiche's `cubic` has them only with patch 14: without it, it undoes reductions after real losses,
-/// and whoever acknowledges each 20th packet late gets 3.2 times the best second of an honest client
-/// at 10 ms.
+/// quiche's `cubic` has them only with patch 14. Without it, it undoes reductions after real
+/// losses: whoever acknowledges each 20th packet late gets 3.2 times the best second of an honest
+/// client at 10 ms.
 #[test]
 fn the_bounds_hold_on_a_shorter_and_a_longer_path() {
     let mut controllers = controllers();
