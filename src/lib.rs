@@ -81,6 +81,8 @@ mod pacing;
 mod petra;
 mod petra_thesis;
 pub mod port;
+#[cfg(kani)]
+mod proofs;
 pub mod registry;
 mod westwood;
 mod westwood_nr;

@@ -206,5 +206,7 @@ impl Window {
     }
 }
 
+#[cfg(kani)]
+mod proofs;
 #[cfg(test)]
 mod tests;
