@@ -147,3 +147,6 @@ impl<V: Variant + Clone + 'static> Controller for NewReno<V> {
         Some(Box::new(self.clone()))
     }
 }
+
+#[cfg(kani)]
+mod proofs;

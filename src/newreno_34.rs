@@ -114,5 +114,7 @@ impl Variant for NewReno34 {
     }
 }
 
+#[cfg(kani)]
+mod proofs;
 #[cfg(test)]
 mod tests;

@@ -324,5 +324,7 @@ pub(crate) fn describe<C: Options>() -> Vec<Description> {
     C::default().entries().iter().map(describe).collect()
 }
 
+#[cfg(kani)]
+mod proofs;
 #[cfg(test)]
 mod tests;

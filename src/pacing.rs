@@ -42,6 +42,8 @@ pub(crate) fn rate(window: &Window, rtt: Option<&Rtt>, gain: f64) -> Option<u64>
     Some(((gain * window.bytes() / round_trip) as u64).max(1))
 }
 
+#[cfg(kani)]
+mod proofs;
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -3,10 +3,13 @@
 //! A proof takes a state that is arbitrary within its invariant, and one event with arbitrary
 //! numbers. If the event keeps the invariant, then so does every sequence of events.
 //! Kani also checks each operation for overflow, panics and a result that is not a number.
+//!
+//! Kani 0.65 does not saturate a number that exceeds the integer that it is converted to. Each such
+//! result is bounded right after the conversion, and no proof depends on its value.
 
 use std::time::Duration;
 
-use super::controller::{Ack, Loss, Pto, Rtt, Settings};
+use super::controller::{Ack, CongestionExperienced, Loss, Pto, Rtt, Settings};
 
 /// Longest duration: 34,000 years, more than any sequence of `tests/properties.rs` adds up.
 const MAX_SECONDS: u64 = 1 << 40;
@@ -85,6 +88,16 @@ pub(crate) fn any_pto() -> Pto {
     Pto {
         now: any_duration(),
         count: kani::any(),
+        bytes_in_flight: any_bytes(),
+        rtt: maybe(any_rtt()),
+    }
+}
+
+/// Any marks, with times in any order.
+pub(crate) fn any_marks() -> CongestionExperienced {
+    CongestionExperienced {
+        now: any_duration(),
+        last_sent: any_duration(),
         bytes_in_flight: any_bytes(),
         rtt: maybe(any_rtt()),
     }
