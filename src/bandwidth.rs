@@ -311,5 +311,7 @@ impl<F: Filter + 'static> Estimator for AckRate<F> {
     }
 }
 
+#[cfg(kani)]
+mod proofs;
 #[cfg(test)]
 mod tests;

@@ -135,5 +135,7 @@ impl Variant for Highbrow {
     }
 }
 
+#[cfg(kani)]
+mod proofs;
 #[cfg(test)]
 mod tests;
