@@ -8,6 +8,8 @@
 //! Sections and equations without a source are those of the thesis.
 
 mod config;
+#[cfg(kani)]
+mod proofs;
 #[cfg(test)]
 mod tests;
 
