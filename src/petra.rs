@@ -42,6 +42,8 @@ mod loss_rate;
 mod min_rtt_filter;
 mod path_change;
 mod policing;
+#[cfg(kani)]
+mod proofs;
 mod rounds;
 mod rtt_interval;
 mod rtt_noise;

@@ -9,7 +9,7 @@
 
 use std::time::Duration;
 
-use super::controller::{Ack, CongestionExperienced, Loss, Pto, Rtt, Settings};
+use super::controller::{Ack, CongestionExperienced, Loss, Pto, Rtt, Sent, Settings};
 
 /// Longest duration: 34,000 years, more than any sequence of `tests/properties.rs` adds up.
 const MAX_SECONDS: u64 = 1 << 40;
@@ -55,6 +55,16 @@ pub(crate) fn any_rtt() -> Rtt {
         smoothed: any_duration(),
         variation: any_duration(),
         min: any_duration(),
+    }
+}
+
+/// Any packet, even one that is sent before the last one.
+pub(crate) fn any_sent() -> Sent {
+    Sent {
+        now: any_duration(),
+        time_sent: any_duration(),
+        bytes: any_bytes(),
+        bytes_in_flight: any_bytes(),
     }
 }
 

@@ -40,6 +40,24 @@ impl AdditiveIncrease {
     }
 }
 
+#[cfg(kani)]
+mod proofs {
+    use super::super::super::proofs::any_between;
+    use super::*;
+
+    #[kani::proof]
+    fn the_increase_is_one_datagram_to_an_eighth_of_the_window() {
+        let mut increase = AdditiveIncrease {
+            quiet_rounds: kani::any(),
+        };
+        increase.end_round(kani::any(), kani::any());
+        let window = any_between(2.0, (1u64 << 52) as f64);
+        let datagrams = increase.datagrams(window);
+        assert!(datagrams >= 1.0 && datagrams <= (window / 8.0).max(1.0));
+        kani::cover!(datagrams > 1.0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

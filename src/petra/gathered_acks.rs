@@ -109,6 +109,47 @@ impl GatheredAcks {
     }
 }
 
+#[cfg(kani)]
+mod proofs {
+    use super::super::super::proofs::{any_ack, any_bytes, any_duration, maybe};
+    use super::*;
+
+    impl GatheredAcks {
+        fn arbitrary() -> Self {
+            Self {
+                gathered: maybe(Gathered {
+                    ack: any_ack(),
+                    began: any_duration(),
+                    largest: any_bytes(),
+                }),
+                taken: any_duration(),
+                due: any_duration(),
+                min_rtt: any_duration(),
+                longest: any_duration(),
+            }
+        }
+    }
+
+    fn bytes(gathered: Option<Gathered>) -> u64 {
+        gathered.map_or(0, |gathered| gathered.ack.bytes)
+    }
+
+    #[kani::proof]
+    fn no_acknowledged_byte_is_lost_or_counted_twice() {
+        let mut acks = GatheredAcks::arbitrary();
+        let ack = any_ack();
+        let before = bytes(acks.gathered);
+        kani::assume(before < 1 << 63 && ack.bytes < 1 << 63);
+        let taken = acks.add(&ack);
+        assert!(bytes(taken) + bytes(acks.gathered) == before + ack.bytes);
+        kani::cover!(taken.is_some());
+        let kept = bytes(acks.gathered);
+        let due = acks.due(any_duration());
+        assert!(bytes(due) + bytes(acks.gathered) == kept);
+        kani::cover!(due.is_none());
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::controller::Rtt;

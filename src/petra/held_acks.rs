@@ -137,6 +137,42 @@ impl HeldAcks {
     }
 }
 
+#[cfg(kani)]
+mod proofs {
+    use super::super::super::proofs::{any_duration, any_sent, maybe};
+    use super::*;
+
+    impl HeldAcks {
+        fn arbitrary() -> Self {
+            let pause = || Pause {
+                after: any_duration(),
+                length: any_duration(),
+            };
+            Self {
+                newest_sent: any_duration(),
+                pauses: [pause(), pause(), pause(), pause()],
+                oldest: kani::any_where(|oldest| *oldest < MAX_PAUSES),
+                min_rtt: any_duration(),
+                min_time: any_duration(),
+                current: Aggregate {
+                    at: any_duration(),
+                    first_sent: any_duration(),
+                    min: maybe(any_duration()),
+                },
+                previous: maybe(any_duration()),
+                recent: any_duration(),
+            }
+        }
+    }
+
+    #[kani::proof]
+    fn a_pause_has_a_place() {
+        let mut held = HeldAcks::arbitrary();
+        held.on_sent(&any_sent());
+        assert!(held.oldest < MAX_PAUSES);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::events::{ack, ms, rtt, sent, MIN_RTT};

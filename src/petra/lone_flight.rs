@@ -62,6 +62,34 @@ fn belongs(sent: Time, began: Time) -> bool {
     sent >= began && sent - began < GRANULARITY
 }
 
+#[cfg(kani)]
+mod proofs {
+    use super::super::super::proofs::{any_ack, any_bytes, any_duration, any_sent, maybe};
+    use super::*;
+
+    impl LoneFlight {
+        fn arbitrary() -> Self {
+            Self {
+                began: maybe(any_duration()),
+                bytes: any_bytes(),
+                last: [any_bytes(), any_bytes()],
+                complete: kani::any(),
+            }
+        }
+    }
+
+    #[kani::proof]
+    fn a_lone_packet_is_of_the_flight() {
+        let mut flight = LoneFlight::arbitrary();
+        flight.on_sent(&any_sent(), kani::any());
+        let (before, ack) = (flight, any_ack());
+        let is_lone = flight.on_ack(&ack);
+        assert!(!is_lone || before.bytes - flight.bytes == ack.bytes);
+        assert!(!is_lone || before.began.is_some_and(|began| ack.newest_sent >= began));
+        kani::cover!(is_lone);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

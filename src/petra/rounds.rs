@@ -75,6 +75,44 @@ impl<T: Copy> WindowedFilter<T> {
     }
 }
 
+#[cfg(kani)]
+mod proofs {
+    use super::*;
+
+    impl WindowedFilter<f64> {
+        /// Any values, and the largest of them.
+        fn arbitrary(value: impl Fn() -> Option<f64>) -> Self {
+            let (current, previous) = (value(), value());
+            let mut filter = Self::new(f64::max);
+            filter.best = filter.better(current, previous);
+            Self {
+                current,
+                previous,
+                rounds: kani::any_where(|rounds| *rounds < FILTER_ROUNDS),
+                ..filter
+            }
+        }
+
+        /// Checks that the best value is one of those that are remembered.
+        fn assert_valid(&self) {
+            assert!(self.rounds < FILTER_ROUNDS);
+            assert!(self.best == self.better(self.current, self.previous));
+        }
+    }
+
+    #[kani::proof]
+    fn the_best_value_is_one_of_those_remembered() {
+        let value = || kani::any::<bool>().then_some(kani::any_where(|x: &f64| !x.is_nan()));
+        let mut filter = WindowedFilter::arbitrary(value);
+        let added = kani::any_where(|x: &f64| !x.is_nan());
+        filter.add(added);
+        filter.assert_valid();
+        assert!(filter.get().is_some_and(|best| best >= added));
+        filter.end_round();
+        filter.assert_valid();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::events::{ack, ms};
