@@ -106,7 +106,8 @@ impl Trial {
     /// path of constant length does not have it.
     fn is_refuted_by(&mut self, delay: Duration, own_queue: Duration, datagram: f64) -> bool {
         let most = self.most();
-        self.has_risen |= delay > self.delay + most + own_queue;
+        let explained = (self.delay + most).saturating_add(own_queue);
+        self.has_risen |= delay > explained;
         let falls = delay + most < self.delay;
         falls || self.has_risen && self.lost > MAX_LOST_DATAGRAMS * datagram
     }
@@ -355,6 +356,29 @@ impl Comparison {
         let changes = self.windows.iter().map(|(min, max)| max - min);
         let change = changes.fold(f64::INFINITY, f64::min);
         (change - unseen).max(0.0) / self.max_rate / self.varied().max(resolution)
+    }
+}
+
+#[cfg(kani)]
+mod proofs {
+    use super::super::super::proofs::{any_between, any_duration};
+    use super::*;
+
+    /// At a rate near zero, the queue of a window lasts for `Duration::MAX`.
+    #[kani::proof]
+    fn a_queue_of_any_length_refutes_no_trial() {
+        let mut trial = Trial {
+            rounds: 0,
+            delay: any_duration(),
+            additional: any_duration(),
+            window: any_between(2.0, 1e16),
+            has_risen: kani::any(),
+            lost: any_between(0.0, 1e20),
+            former: Minima::default(),
+        };
+        let risen = trial.has_risen;
+        trial.is_refuted_by(any_duration(), Duration::MAX, 1_200.0);
+        assert!(trial.has_risen == risen);
     }
 }
 

@@ -87,7 +87,7 @@ impl SlowStart {
             self.best_window = sent_window;
             self.flat_rounds = 0;
         } else if !app_limited && !hidden && !resumed {
-            self.flat_rounds += 1;
+            self.flat_rounds = self.flat_rounds.saturating_add(1);
         }
     }
 
@@ -105,6 +105,26 @@ impl SlowStart {
         } else {
             1.0
         }
+    }
+}
+
+#[cfg(kani)]
+mod proofs {
+    use super::super::super::proofs::any_between;
+    use super::*;
+
+    /// Slow start goes on for as long as mechanism 1 is off and nothing is lost.
+    #[kani::proof]
+    fn any_number_of_flat_rounds_is_flat() {
+        let mut slow_start = SlowStart {
+            flat_rounds: kani::any(),
+            best_rate: any_between(0.0, 1e31),
+            ..SlowStart::new(0.9, any_between(2.0, 1e16))
+        };
+        let flat = slow_start.flat_rounds;
+        slow_start.end_round(any_between(0.0, 1e31), 2.0, kani::any(), kani::any());
+        assert!(slow_start.flat_rounds >= flat || slow_start.flat_rounds == 0);
+        kani::cover!(slow_start.flat_rounds > flat);
     }
 }
 
