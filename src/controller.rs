@@ -25,7 +25,7 @@ pub const MINIMUM_WINDOW_DATAGRAMS: u64 = 2;
 /// Initial parameters of a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The maximum UDP payload that the path is assumed to carry, in bytes.
+    /// The maximum UDP payload that the path is assumed to carry, in bytes: from 1 to 65,535.
     pub max_datagram_size: u64,
     /// The initial congestion window, in bytes (RFC 9002, Section 7.2).
     pub initial_window: u64,
@@ -339,7 +339,7 @@ pub trait Controller: Send + Sync {
     /// Losses proved to be spurious.
     fn on_spurious_loss(&mut self, _spurious: &SpuriousLoss) {}
 
-    /// The path's maximum datagram size changed to this many bytes.
+    /// The path's maximum datagram size changed to this many bytes, from 1 to 65,535.
     fn on_max_datagram_size(&mut self, bytes: u64);
 
     /// The congestion window, in bytes.
