@@ -14,20 +14,12 @@ use super::run::{Record, ERROR, EXCHANGE, JOB, RECORD};
 use super::sandbox::Sandbox;
 use super::{series, tc, Job, Means};
 use crate::link::Link;
-use crate::note::note;
 use crate::sim::Sample;
 use crate::testbed::Process;
 
 /// Longest overhead of a run besides its transfer: booting, calibration of a slow link, and a busy
 /// machine.
 const MOST_OVERHEAD: Duration = Duration::from_secs(120);
-
-/// Most starts of a sandbox for a run. On a busy machine the kernel of user-mode Linux panics now
-/// and then, whatever it runs.
-const STARTS: usize = 3;
-
-/// The start of the last words of a Linux kernel.
-const KERNEL_PANIC: &str = "Kernel panic";
 
 /// Interval of checks for a request to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -116,21 +108,13 @@ impl Bench {
             time_limit,
             ..self.blank.clone()
         };
-        let mut start = 1;
-        let (folder, record, load, stolen) = loop {
-            let folder = tempfile::tempdir().context("cannot make a folder for a run")?;
+        let folder = tempfile::tempdir().context("cannot make a folder for a run")?;
+        let (record, load, stolen) = {
             let _processor = self.sandbox.processor();
             let before = Processor::read()?;
-            match sandboxed(&self.sandbox, &job, folder.path(), stop) {
-                Err(error) if start < STARTS && error.to_string().contains(KERNEL_PANIC) => {
-                    note!("the sandbox's kernel panicked; starting another one");
-                    start += 1;
-                }
-                record => {
-                    let load = facts::load(self.begun.elapsed());
-                    break (folder, record?, load, before.stolen_since()?);
-                }
-            }
+            let record = sandboxed(&self.sandbox, &job, folder.path(), stop)?;
+            let load = facts::load(self.begun.elapsed());
+            (record, load, before.stolen_since()?)
         };
         let queue_ms = record.bottleneck_queue.as_ref();
         let queue_ms = queue_ms.map(|queue| (queue.mean_ms, queue.p95_ms));
