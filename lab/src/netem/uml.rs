@@ -28,6 +28,10 @@ const MODULES: &str = "/usr/lib/uml/modules";
 /// The modules that a run takes. None depends on another.
 const NEEDED: [&str; 2] = ["drivers/net/veth.ko", "net/sched/sch_netem.ko"];
 
+/// First release, major and minor, that keeps registers of any size. The ones before panic with
+/// `ptrace set fp regs failed` on processors with AMX, whose tiles take 8 KiB.
+const ANY_REGISTERS: (u32, u32) = (6, 13);
+
 /// An installed user-mode Linux.
 #[derive(Clone, Debug)]
 pub(super) struct Uml {
@@ -48,6 +52,15 @@ impl Uml {
             .output()
             .with_context(|| format!("cannot run `{}`", program.display()))?;
         let release = String::from_utf8_lossy(&version.stdout).trim().to_owned();
+        let processor = fs::read_to_string("/proc/cpuinfo")?;
+        ensure!(
+            keeps_registers(&release, &processor),
+            "{}: cannot keep the registers of AMX, which this processor has (got {release}); \
+             expected {}.{} or newer",
+            program.display(),
+            ANY_REGISTERS.0,
+            ANY_REGISTERS.1
+        );
         for module in modules(&release) {
             ensure!(
                 module.exists(),
@@ -104,6 +117,13 @@ pub(super) fn clock() -> Result<PathBuf> {
     Ok(path)
 }
 
+/// Returns true if a release runs on a processor of which `/proc/cpuinfo` says this.
+fn keeps_registers(release: &str, processor: &str) -> bool {
+    let mut numbers = release.split('.').map(|it| it.parse().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    (next(), next()) >= ANY_REGISTERS || !processor.contains("amx_tile")
+}
+
 fn modules(release: &str) -> [PathBuf; 2] {
     let folder = Path::new(MODULES).join(release).join("kernel");
     NEEDED.map(|module| folder.join(module))
@@ -141,4 +161,20 @@ fn prepare(folder: &Path) -> Result<()> {
             .with_context(|| format!("cannot insert {}", module.display()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_before_6_13_do_not_run_on_processors_with_amx() {
+        let plain = "flags\t\t: fpu avx512f avx512_bf16\n";
+        let amx = "flags\t\t: fpu avx512f amx_tile amx_int8\n";
+        assert!(keeps_registers("6.1.176", plain));
+        assert!(!keeps_registers("6.1.176", amx));
+        assert!(!keeps_registers("", amx));
+        assert!(keeps_registers("6.13.2", amx));
+        assert!(keeps_registers("7.0", amx));
+    }
 }

@@ -1,7 +1,9 @@
-//! Runs over netem on a machine that may be late.
+//! Runs over netem on a machine that may be late, or cannot have them.
 
 use std::io::Write;
 use std::path::Path;
+
+use petra_lab::netem::{Bench, Means};
 
 use serde_json::Value;
 
@@ -16,8 +18,28 @@ pub(crate) fn kept_time(record: &Value) -> bool {
     record["kept_time"].as_bool().expect("the record says so")
 }
 
-/// Says what was not judged, past the test runner, which keeps what a passing test prints.
+/// Returns false if this machine has netem in user-mode Linux alone, which does not run on its
+/// processor. Says so then.
+pub(crate) fn has_netem() -> bool {
+    let lack = Bench::find(&Means::default())
+        .err()
+        .map(|it| it.to_string());
+    let lacks = lack.is_some_and(|it| it.contains("the registers of AMX"));
+    if lacks {
+        say("a test over netem: user-mode Linux does not run on this processor");
+    }
+    !lacks
+}
+
+/// Says what was not judged.
 pub(crate) fn say_skipped(what: &str) {
-    let skipped = format!("\nSKIPPED: {what} over netem: this machine did not keep time\n");
+    say(&format!(
+        "{what} over netem: this machine did not keep time"
+    ));
+}
+
+/// Says what is skipped, past the test runner, which keeps what a passing test prints.
+fn say(what: &str) {
+    let skipped = format!("\nSKIPPED: {what}\n");
     std::io::stderr().write_all(skipped.as_bytes()).unwrap();
 }
