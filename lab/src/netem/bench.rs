@@ -82,8 +82,8 @@ impl Bench {
     ///
     /// What this machine lacks, and how to get it.
     pub fn find(means: &Means) -> Result<Self> {
-        let sandbox = Sandbox::find(means.sandbox)?;
         let mut blank = blank(means.programs.as_deref())?;
+        let sandbox = Sandbox::find(means.sandbox)?;
         blank.uml_clock = sandbox.clock()?;
         Ok(Bench {
             sandbox,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use petra_lab::netem::{Bench, Means};
+use petra_lab::netem::Means;
 
 use serde_json::Value;
 
@@ -21,10 +21,8 @@ pub(crate) fn kept_time(record: &Value) -> bool {
 /// Returns false if this machine has netem in user-mode Linux alone, which does not run on its
 /// processor. Says so then.
 pub(crate) fn has_netem() -> bool {
-    let lack = Bench::find(&Means::default())
-        .err()
-        .map(|it| it.to_string());
-    let lacks = lack.is_some_and(|it| it.contains("the registers of AMX"));
+    let lack = Means::default().check_sandbox().err();
+    let lacks = lack.is_some_and(|it| it.to_string().contains("the registers of AMX"));
     if lacks {
         say("a test over netem: user-mode Linux does not run on this processor");
     }
