@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::Path;
 
 use petra_lab::netem::Means;
-
 use serde_json::Value;
 
 /// Returns the record of a run over netem, if the results in `folder` have one.
