@@ -225,13 +225,22 @@ impl StandingQueue {
     /// Returns true if every packet of the last round trip waited for longer than `allowed`, a
     /// share of the base RTT, by as much as [`Self::persists`] asks for.
     pub(super) fn persists_beyond(&self, allowed: f64, min_rtt: Duration) -> bool {
-        self.excess_is_above(allowed, min_rtt, DRAIN_DELAY_DIVISOR)
+        // Most ACKs meet no queue. The base RTT is no less than the minimum RTT.
+        if self.round.excess(min_rtt) <= GRANULARITY {
+            return false;
+        }
+        let base = self.base_rtt(min_rtt);
+        let least = min_delay(min_rtt, DRAIN_DELAY_DIVISOR, self.unqueued.delay).max(self.noise());
+        self.round.excess(base) > least.saturating_add(base.mul_f64(allowed))
     }
 
     /// Returns true if every packet of the last round trip waited for long enough to
-    /// explain a loss.
+    /// explain a loss. The granularity of timers is no bound: within a site, a full queue may
+    /// delay packets by less.
     pub(super) fn explains_loss(&self, min_rtt: Duration) -> bool {
-        self.excess_is_above(0.0, min_rtt, LOSS_DELAY_DIVISOR)
+        let least = min_rtt / LOSS_DELAY_DIVISOR;
+        let least = least.max(self.unqueued.delay).max(self.noise());
+        self.round.excess(self.base_rtt(min_rtt)) > least
     }
 
     /// Returns true if every packet of the last round trip waited, for longer than the noise and
@@ -242,16 +251,6 @@ impl StandingQueue {
         let own = self.own_delay.delay / 2;
         let least = min_delay(min_rtt, HIDDEN_DELAY_DIVISOR, own).max(self.noise());
         self.round.excess(self.base_rtt(min_rtt)) > least
-    }
-
-    fn excess_is_above(&self, allowed: f64, min_rtt: Duration, divisor: u32) -> bool {
-        // Most ACKs meet no queue. The base RTT is no less than the minimum RTT.
-        if self.round.excess(min_rtt) <= GRANULARITY {
-            return false;
-        }
-        let base = self.base_rtt(min_rtt);
-        let least = min_delay(min_rtt, divisor, self.unqueued.delay).max(self.noise());
-        self.round.excess(base) > least.saturating_add(base.mul_f64(allowed))
     }
 
     /// Returns true if a queue builds in slow start, confirmed by a whole round trip.

@@ -1,4 +1,4 @@
-use super::super::super::controller::Ack;
+use super::super::super::controller::{Ack, Rtt};
 use super::super::super::events::{self, ack, ms, rtt, sent, MIN_RTT};
 use super::*;
 
@@ -282,6 +282,41 @@ fn explaining_a_loss_takes_a_longer_queue_than_a_drain() {
         let explained = queue.explains_loss(MIN_RTT);
         assert_eq!(explained, explains, "{latest}");
     }
+}
+
+/// 0.2 ms and 1 Gbit/s, of which each of four flows has a part. A queue of 128 kB takes 1 ms.
+#[test]
+fn a_queue_shorter_than_the_granularity_explains_a_loss_on_a_short_path() {
+    let us = Duration::from_micros;
+    let explains = |rise: u64| {
+        let mut queue = StandingQueue::default();
+        queue.on_rate(31_250_000.0, 1_200.0);
+        for step in 0..400u64 {
+            let latest = us(600 + rise * (step % 12));
+            let rtt = Rtt {
+                latest,
+                min: us(200),
+                smoothed: us(600),
+                variation: us(100),
+            };
+            let now = us(2_000 + 40 * step);
+            let newest_sent = now - latest;
+            let ack = Ack {
+                now,
+                first_sent: newest_sent,
+                last_sent: newest_sent,
+                newest_sent,
+                rtt,
+                ..ack(0, 1_200)
+            };
+            queue.on_ack(&ack, false);
+        }
+        assert!(!queue.persists(us(200)));
+        queue.explains_loss(us(200))
+    };
+    assert!(explains(0));
+    // Delays that differ by 0.33 ms are noise.
+    assert!(!explains(30));
 }
 
 #[test]
