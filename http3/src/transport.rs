@@ -90,7 +90,7 @@ pub struct Transport {
           value_parser = clap::value_parser!(u16).range(1200..=65507))]
     max_datagram_size: u16,
 
-    /// Idle timeout of a connection
+    /// Idle timeout of a connection; 0s for none
     #[arg(long, value_name = "TIME", default_value = "30s",
           value_parser = humantime::parse_duration)]
     idle_timeout: Duration,
