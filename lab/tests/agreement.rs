@@ -11,7 +11,7 @@ use std::process::Command;
 
 use petra_lab::results::{ResultSet, Summary, Table};
 use petra_lab::units::parse_rate;
-use timekeeping::{has_netem, kept_time, record, say_skipped};
+use timekeeping::{kept_time, record, say_skipped};
 
 /// Maximum difference of goodputs, as a share of the simulator's. Runs with random losses differ
 /// among themselves by some 3 %.
@@ -94,9 +94,6 @@ fn agree(sim: Means, netem: Means, datagram_ms: f64) -> bool {
 #[test]
 #[ignore = "takes netem and the built example pair: run with --ignored"]
 fn simulator_and_netem_agree_on_six_plans() {
-    if !has_netem() {
-        return;
-    }
     /// A plan that has not agreed yet.
     #[derive(Debug)]
     struct Apart {

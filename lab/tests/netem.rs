@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use petra_lab::results::ResultSet;
 use serde_json::Value;
-use timekeeping::{has_netem, kept_time, record, say_skipped};
+use timekeeping::{kept_time, record, say_skipped};
 
 /// A link that a debug build on a busy machine can fill: 2 Mbit/s, 20 ms each
 /// way, and no losses but those of its queue.
@@ -66,9 +66,6 @@ fn number(value: &Value) -> f64 {
 #[test]
 #[ignore = "takes netem and the built example pair: run with --ignored"]
 fn a_download_over_netem_leaves_whole_results() {
-    if !has_netem() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("results");
     let transfer = ["--cc", "reno", "--size", "500kB", "--duration", "20s"];
@@ -128,9 +125,6 @@ fn a_download_over_netem_leaves_whole_results() {
 #[test]
 #[ignore = "takes netem and the built example pair: run with --ignored"]
 fn an_interrupted_run_leaves_no_process_and_no_results() {
-    if !has_netem() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     // The sandbox's folder is in there.
     let marker = folder.path().to_str().unwrap();
@@ -208,9 +202,6 @@ fn what_cannot_be_run_is_told_before_anything_is_made() {
 #[test]
 #[ignore = "takes netem and the built example pair: run with --ignored"]
 fn a_plan_runs_on_netem_and_its_results_say_so() {
-    if !has_netem() {
-        return;
-    }
     let folder = tempfile::tempdir().unwrap();
     let plan = folder.path().join("plan.toml");
     let toml = "duration = \"3s\"\nbackend = \"netem\"\nseries = true\nqlog = true\n[link]\nrate = \"2mbit\"\n\

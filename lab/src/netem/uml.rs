@@ -28,8 +28,8 @@ const MODULES: &str = "/usr/lib/uml/modules";
 /// The modules that a run takes. None depends on another.
 const NEEDED: [&str; 2] = ["drivers/net/veth.ko", "net/sched/sch_netem.ko"];
 
-/// First release, major and minor, that keeps registers of any size. The ones before panic with
-/// `ptrace set fp regs failed` on processors with AMX, whose tiles take 8 KiB.
+/// First release, major and minor, that keeps registers of any size. The ones before need a library
+/// on processors with AMX, whose tiles take 8 KiB.
 const ANY_REGISTERS: (u32, u32) = (6, 13);
 
 /// An installed user-mode Linux.
@@ -38,6 +38,8 @@ pub(super) struct Uml {
     program: PathBuf,
     /// The release of its kernel.
     pub release: String,
+    /// The library that it needs for the registers of this processor.
+    registers: Option<PathBuf>,
 }
 
 impl Uml {
@@ -53,14 +55,9 @@ impl Uml {
             .with_context(|| format!("cannot run `{}`", program.display()))?;
         let release = String::from_utf8_lossy(&version.stdout).trim().to_owned();
         let processor = fs::read_to_string("/proc/cpuinfo")?;
-        ensure!(
-            keeps_registers(&release, &processor),
-            "{}: cannot keep the registers of AMX, which this processor has (got {release}); \
-             expected {}.{} or newer",
-            program.display(),
-            ANY_REGISTERS.0,
-            ANY_REGISTERS.1
-        );
+        let registers = (!keeps_registers(&release, &processor))
+            .then(|| library("uml-registers"))
+            .transpose()?;
         for module in modules(&release) {
             ensure!(
                 module.exists(),
@@ -68,7 +65,11 @@ impl Uml {
                 module.display()
             );
         }
-        Ok(Uml { program, release })
+        Ok(Uml {
+            program,
+            release,
+            registers,
+        })
     }
 
     /// The command that boots, does the job in `folder` with `lab`, which is
@@ -83,6 +84,9 @@ impl Uml {
         // SIGTERM, because only then it ends its helper processes too.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "TERM"]);
+        if let Some(library) = &self.registers {
+            command.env("LD_PRELOAD", library);
+        }
         command.arg(&self.program).args([
             MEMORY,
             "root=/dev/root",
@@ -108,16 +112,22 @@ impl Uml {
 /// The library that spares the pair the system calls of its clock, which are
 /// most of what it would do in user-mode Linux.
 pub(super) fn clock() -> Result<PathBuf> {
-    let path = std::env::current_exe()?.with_file_name("libuml_clock.so");
+    library("uml-clock")
+}
+
+/// The library of a package of this workspace, which is built beside this program.
+fn library(package: &str) -> Result<PathBuf> {
+    let name = format!("lib{}.so", package.replace('-', "_"));
+    let path = std::env::current_exe()?.with_file_name(name);
     ensure!(
         path.exists(),
-        "there is no {}; `cargo build --release -p uml-clock` makes it",
+        "{}: missing; expected it from `cargo build --release -p {package}`",
         path.display()
     );
     Ok(path)
 }
 
-/// Returns true if a release runs on a processor of which `/proc/cpuinfo` says this.
+/// Returns true if a release keeps all registers of a processor with this `/proc/cpuinfo`.
 fn keeps_registers(release: &str, processor: &str) -> bool {
     let mut numbers = release.split('.').map(|it| it.parse().unwrap_or(0));
     let mut next = || numbers.next().unwrap_or(0);
@@ -168,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_before_6_13_do_not_run_on_processors_with_amx() {
+    fn releases_before_6_13_do_not_keep_the_registers_of_amx() {
         let plain = "flags\t\t: fpu avx512f avx512_bf16\n";
         let amx = "flags\t\t: fpu avx512f amx_tile amx_int8\n";
         assert!(keeps_registers("6.1.176", plain));
