@@ -28,7 +28,8 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// Exit codes: 0 if all downloads are complete, or the time limit ended them; 1 if a download
 /// failed; 2 if the command line is invalid.
 #[derive(Parser)]
-#[command(name = "http3-client", version, after_long_help = petra::registry::describe())]
+#[command(name = "http3-client", version, allow_negative_numbers = true,
+          after_long_help = petra::registry::describe())]
 struct Args {
     /// URLs to download: https://HOST[:PORT]/PATH
     #[arg(required = true, value_parser = parse_url)]

@@ -31,8 +31,11 @@ use quiche::{h3::WireErrorCode, ConnectionId, Header, RecvInfo};
 const READING: Duration = Duration::from_millis(10);
 
 /// Serves the files of a folder and generated bodies (/bytes/<n>) over HTTP/3.
+///
+/// Exit codes: 0 after SIGINT or SIGTERM; 1 if it cannot serve; 2 if the command line is invalid.
 #[derive(Parser)]
-#[command(name = "http3-server", version, after_long_help = petra::registry::describe())]
+#[command(name = "http3-server", version, allow_negative_numbers = true,
+          after_long_help = petra::registry::describe())]
 struct Args {
     /// Address and UDP port to listen on
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4433")]

@@ -72,6 +72,7 @@ fn malformed_arguments_are_usage_errors() {
     assert_fails(&client(&twice).output().unwrap(), 2, "duplicate file");
     assert_fails(&server(&["--listen", "localhost"]), 2, "--listen");
     assert_fails(&server(&["--max-pacing-rate", "0"]), 2, "--max-pacing-rate");
+    assert_fails(&server(&["--max-handshakes", "-5"]), 2, "-5 is not in 1..");
 }
 
 #[test]
