@@ -173,7 +173,6 @@ pub const fn table(
         early_probes,
         on_spurious_loss,
         on_mtu_change,
-        pacing_rate,
         bandwidth,
         #[cfg(feature = "qlog")]
         state_str,
@@ -205,8 +204,6 @@ struct Path {
     last_event: Time,
     /// Send time of the last packet that filled the window.
     window_full: Option<Time>,
-    /// The controller's rate after the last event: quiche asks some ten times a packet.
-    pacing_rate: Option<u64>,
 }
 
 impl Path {
@@ -256,10 +253,11 @@ fn with_path_until(
     let before = r.congestion_window();
     let path: &mut Path = r.state_mut().expect("on_init has set it");
     event(path);
-    path.pacing_rate = path.controller.pacing_rate();
     let window = saturating(path.controller.window());
     let ssthresh = path.controller.ssthresh();
+    let pacing_rate = path.controller.pacing_rate();
     r.set_congestion_window(window);
+    r.set_pacing_rate(pacing_rate);
     if let Some(ssthresh) = ssthresh {
         r.set_ssthresh(saturating(ssthresh), exit(window < before));
     }
@@ -292,7 +290,6 @@ fn on_init(r: &mut Congestion) {
         converted: None,
         last_event: Time::ZERO,
         window_full: None,
-        pacing_rate: None,
     });
     with_path(r, |_| {});
 }
@@ -319,22 +316,35 @@ fn on_packet_sent(r: &mut Congestion, event: &PacketSent) {
 }
 
 fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
-    // Packets without a size were not ack-eliciting and never in flight.
-    let in_flight = || event.packets().filter(|packet| packet.bytes > 0);
-    let first = in_flight().map(|packet| packet.time_sent).min();
-    let last = in_flight().max_by_key(|packet| packet.time_sent);
-    let newest = event.packets().map(|packet| packet.time_sent).max();
-    let (Some(first), Some(last), Some(newest)) = (first, last, newest) else {
+    let mut newest = None;
+    let mut bytes = 0;
+    // The packets with the earliest and the latest send time of those that were in flight.
+    let mut ends: Option<(AckedPacket, AckedPacket)> = None;
+    for packet in event.packets() {
+        newest = newest.max(Some(packet.time_sent));
+        // Packets without a size were not ack-eliciting and never in flight.
+        if packet.bytes == 0 {
+            continue;
+        }
+        bytes += packet.bytes;
+        let (first, last) = ends.get_or_insert((packet, packet));
+        if packet.time_sent < first.time_sent {
+            *first = packet;
+        }
+        if packet.time_sent >= last.time_sent {
+            *last = packet;
+        }
+    }
+    let (Some(newest), Some((first, last))) = (newest, ends) else {
         return;
     };
-    let bytes: usize = in_flight().map(|packet| packet.bytes).sum();
     with_path_until(r, exit_by_ack, |path| {
         let now = path.now(event.now);
         let last_sent = path.time(last.time_sent);
         let ack = Ack {
             now,
             bytes: bytes as u64,
-            first_sent: path.time(first),
+            first_sent: path.time(first.time_sent),
             last_sent,
             newest_sent: path.time(newest),
             bytes_in_flight: event.bytes_in_flight.saturating_sub(bytes) as u64,
@@ -411,10 +421,6 @@ fn early_probes(r: &Congestion, state: &LossDetection) -> Option<EarlyProbes> {
         .controller
         .early_probes(&rtt, state.pto, outstanding)?;
     Some(EarlyProbes::new(probes.after, probes.packets as usize))
-}
-
-fn pacing_rate(r: &Congestion) -> Option<u64> {
-    path(r).pacing_rate
 }
 
 fn bandwidth(r: &Congestion) -> Option<u64> {
