@@ -48,7 +48,7 @@ pub use uml::boot;
 
 use crate::link::Link;
 use crate::sim;
-use sandbox::{Choice, Sandbox};
+use sandbox::Choice;
 
 /// What netem takes of this machine.
 #[derive(Args, Clone, Debug, Default)]
@@ -60,17 +60,6 @@ pub struct Means {
     /// For netem: whose kernel shapes the packets.
     #[arg(long, value_enum, default_value_t)]
     sandbox: Choice,
-}
-
-impl Means {
-    /// Checks that this machine has netem, whatever programs there are.
-    ///
-    /// # Errors
-    ///
-    /// What it lacks, and how to get it.
-    pub fn check_sandbox(&self) -> Result<()> {
-        Sandbox::find(self.sandbox).map(drop)
-    }
 }
 
 /// Checks that the example server, a program of its own, can have this controller.

@@ -55,11 +55,7 @@ impl Sandbox {
         };
         let uml = || match Uml::find() {
             Ok(uml) => Ok(Sandbox::Uml(uml)),
-            Err(reason) => Err(format!(
-                "user-mode Linux cannot do it: {reason}\n  \
-                 it takes the package user-mode-linux (Debian, Ubuntu: apt install \
-                 user-mode-linux)"
-            )),
+            Err(reason) => Err(format!("user-mode Linux cannot do it: {reason}")),
         };
         let found = match choice {
             Choice::Kernel => kernel(),

@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,6 +25,9 @@ const MEMORY: &str = "mem=384M";
 
 /// Folder of the kernel modules on Debian and Ubuntu, by release.
 const MODULES: &str = "/usr/lib/uml/modules";
+
+/// Where Debian and Ubuntu have the program and the modules.
+const PACKAGE: &str = "the package user-mode-linux (apt install user-mode-linux)";
 
 /// The modules that a run takes. None depends on another.
 const NEEDED: [&str; 2] = ["drivers/net/veth.ko", "net/sched/sch_netem.ko"];
@@ -48,7 +52,7 @@ impl Uml {
         let program = ["linux.uml", "linux"]
             .iter()
             .find_map(|name| which(name))
-            .context("there is no `linux.uml` in PATH")?;
+            .with_context(|| format!("linux.uml: not in PATH; expected it from {PACKAGE}"))?;
         let version = Command::new(&program)
             .arg("--version")
             .output()
@@ -61,7 +65,7 @@ impl Uml {
         for module in modules(&release) {
             ensure!(
                 module.exists(),
-                "{}: missing; expected a module of user-mode Linux",
+                "{}: missing; expected it from {PACKAGE}",
                 module.display()
             );
         }
@@ -122,6 +126,11 @@ fn library(package: &str) -> Result<PathBuf> {
     ensure!(
         path.exists(),
         "{}: missing; expected it from `cargo build --release -p {package}`",
+        path.display()
+    );
+    ensure!(
+        !path.as_os_str().as_bytes().contains(&b':'),
+        "{}: has a colon; expected none, which separates the paths in LD_PRELOAD",
         path.display()
     );
     Ok(path)

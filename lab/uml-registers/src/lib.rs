@@ -3,8 +3,8 @@
 //! Before Linux 6.13, user-mode Linux keeps the registers of a process in a
 //! buffer of 2696 bytes. It fetches them with `PTRACE_GETREGSET` and restores
 //! them with `PTRACE_SETREGSET`. The host cuts what it fetches to the buffer,
-//! but it restores all registers or none. With AMX, whose tiles come after the
-//! other registers, they are 11,008 bytes: the second call fails, and user-mode
+//! but it restores all registers or none. With AMX they are 11,008 bytes, as
+//! its tiles come after the others. The second call then fails, and user-mode
 //! Linux panics with `ptrace set fp regs failed`.
 //!
 //! Preloaded (`LD_PRELOAD`), this library adds what the second call lacks:
@@ -23,10 +23,11 @@ use libc::{c_long, c_uint, iovec, pid_t};
 /// Set of all registers that XSAVE saves, in its standard format.
 const NT_X86_XSTATE: usize = 0x202;
 
-/// Registers of a process, with room for more than any processor has.
-///
-/// They are not on the stack, because those of user-mode Linux have 16 KiB.
-static REGISTERS: Mutex<[u8; 64 * 1024]> = Mutex::new([0; 64 * 1024]);
+/// Room for more registers than any processor has.
+const ROOM: usize = 64 * 1024;
+
+/// Registers of a process. They are not on the stack, because those of user-mode Linux have 16 KiB.
+static REGISTERS: Mutex<[u8; ROOM]> = Mutex::new([0; ROOM]);
 
 type Ptrace = unsafe extern "C" fn(c_uint, pid_t, *mut c_void, *mut c_void) -> c_long;
 
@@ -48,25 +49,43 @@ pub unsafe extern "C" fn ptrace(
         // SAFETY: what the caller promised.
         return unsafe { next()(request, pid, address, data) };
     }
-    // SAFETY: with this request, `data` is an `iovec` of bytes to read.
+    let mut registers = REGISTERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(length) = length(pid, &mut registers) else {
+        return -1;
+    };
+    // SAFETY: with this request, `data` is an `iovec` of as many bytes to read.
     let given = unsafe {
         let given = *data.cast::<iovec>();
         slice::from_raw_parts(given.iov_base.cast::<u8>(), given.iov_len)
     };
-    let mut registers = REGISTERS.lock().unwrap_or_else(PoisonError::into_inner);
+    restore(&mut registers[..length], given);
     let mut all = iovec {
         iov_base: registers.as_mut_ptr().cast(),
-        iov_len: registers.len(),
+        iov_len: length,
     };
-    let vector = (&raw mut all).cast();
-    // SAFETY: `all` is valid for a write of its length. The host reduces that
-    // to the size of the registers.
-    if unsafe { next()(libc::PTRACE_GETREGSET, pid, address, vector) } < 0 {
-        return -1;
-    }
-    restore(&mut registers[..all.iov_len], given);
     // SAFETY: `all` is valid for a read of its length.
-    unsafe { next()(request, pid, address, vector) }
+    unsafe { next()(request, pid, address, (&raw mut all).cast()) }
+}
+
+/// The bytes of all registers, the same for each process of this host. The first call fetches those
+/// of a stopped process into `room`.
+fn length(pid: pid_t, room: &mut [u8; ROOM]) -> Option<usize> {
+    static LENGTH: OnceLock<usize> = OnceLock::new();
+    if LENGTH.get().is_none() {
+        let mut all = iovec {
+            iov_base: room.as_mut_ptr().cast(),
+            iov_len: ROOM,
+        };
+        let set = NT_X86_XSTATE as *mut c_void;
+        let vector = (&raw mut all).cast();
+        // SAFETY: `all` is valid for a write of its length. The host reduces that to the bytes of
+        // the registers.
+        if unsafe { next()(libc::PTRACE_GETREGSET, pid, set, vector) } < 0 {
+            return None;
+        }
+        LENGTH.get_or_init(|| all.iov_len);
+    }
+    LENGTH.get().copied()
 }
 
 /// Puts `given` in place of `registers`. Those that `given` lacks become zero,
@@ -107,28 +126,44 @@ mod tests {
         assert_eq!(registers, [5, 6, 7, 8]);
     }
 
-    /// The buffer of user-mode Linux, on this machine's registers.
+    /// Calls `ptrace` for a stopped process with a buffer of the size of user-mode Linux's. Returns
+    /// its result.
+    fn registers(request: c_uint, pid: pid_t, buffer: &mut [u8; 2696]) -> c_long {
+        let mut vector = iovec {
+            iov_base: buffer.as_mut_ptr().cast(),
+            iov_len: buffer.len(),
+        };
+        let set = NT_X86_XSTATE as *mut c_void;
+        // SAFETY: the vector is valid for reads and writes of the buffer.
+        unsafe { ptrace(request, pid, set, (&raw mut vector).cast()) }
+    }
+
     #[test]
     fn a_short_buffer_restores_all_registers() {
         let mut process = Command::new("sleep").arg("60").spawn().unwrap();
         let pid = process.id() as pid_t;
         let none = ptr::null_mut();
-        let set = NT_X86_XSTATE as *mut c_void;
-        let mut buffer = [0_u8; 2696];
-        let mut vector = iovec {
-            iov_base: buffer.as_mut_ptr().cast(),
-            iov_len: buffer.len(),
+        let (mut fetched, mut again) = ([0; 2696], [0; 2696]);
+        // SAFETY: neither request reads or writes memory of this process, and
+        // waitpid(2) takes no pointer to write to.
+        let stopped = unsafe {
+            ptrace(libc::PTRACE_SEIZE, pid, none, none) == 0
+                && ptrace(libc::PTRACE_INTERRUPT, pid, none, none) == 0
+                && libc::waitpid(pid, ptr::null_mut(), 0) == pid
         };
-        let vector = (&raw mut vector).cast();
-        // SAFETY: `vector` is valid for reads and writes of the buffer.
-        unsafe {
-            assert_eq!(ptrace(libc::PTRACE_SEIZE, pid, none, none), 0);
-            assert_eq!(ptrace(libc::PTRACE_INTERRUPT, pid, none, none), 0);
-            assert_eq!(libc::waitpid(pid, ptr::null_mut(), 0), pid);
-            assert_eq!(ptrace(libc::PTRACE_GETREGSET, pid, set, vector), 0);
-            assert_eq!(ptrace(libc::PTRACE_SETREGSET, pid, set, vector), 0);
-        }
+        let fetch = registers(libc::PTRACE_GETREGSET, pid, &mut fetched);
+        // A register of SSE, and the bit that says it is in use.
+        fetched[160] ^= 0x5a;
+        fetched[512] |= 2;
+        let results = [
+            fetch,
+            registers(libc::PTRACE_SETREGSET, pid, &mut fetched),
+            registers(libc::PTRACE_GETREGSET, pid, &mut again),
+        ];
         process.kill().unwrap();
         process.wait().unwrap();
+        assert!(stopped);
+        assert_eq!(results, [0; 3]);
+        assert_eq!(fetched, again);
     }
 }
