@@ -2,8 +2,8 @@
 //! in_flight`.
 //!
 //! It measures one thread, including everything, from 10 Mbit/s to 10 Gbit/s, without and with
-//! loss. Ratios are relative to the first line: a cost that does not depend on the bytes in flight keeps
-//! them at one. Arguments are controllers; the default is `petra`.
+//! loss. Ratios are relative to the first line: a cost that does not depend on the bytes in flight
+//! keeps them at one. Arguments are controllers; the default is `petra`.
 
 use std::time::Duration;
 
