@@ -82,15 +82,11 @@ mod proofs {
     impl WindowedFilter<f64> {
         /// Any values, and the largest of them.
         fn arbitrary(value: impl Fn() -> Option<f64>) -> Self {
-            let (current, previous) = (value(), value());
             let mut filter = Self::new(f64::max);
-            filter.best = filter.better(current, previous);
-            Self {
-                current,
-                previous,
-                rounds: kani::any_where(|rounds| *rounds < FILTER_ROUNDS),
-                ..filter
-            }
+            (filter.current, filter.previous) = (value(), value());
+            filter.best = filter.better(filter.current, filter.previous);
+            filter.rounds = kani::any_where(|rounds| *rounds < FILTER_ROUNDS);
+            filter
         }
 
         /// Checks that the best value is one of those that are remembered.
