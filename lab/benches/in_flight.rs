@@ -34,20 +34,20 @@ fn main() {
         "controller", "Mbit/s", "loss %", "CPU s", "datagrams", "CPU us/datagram", "ratio"
     );
     for cc in &controllers {
-        let cases: Vec<((u64, u64), f64)> = LOSSES
+        let cases: Vec<(u64, u64, f64)> = LOSSES
             .iter()
-            .flat_map(|loss| RATES.map(|rate| (rate, *loss)))
+            .flat_map(|loss| RATES.map(|(rate, seconds)| (rate, seconds, *loss)))
             .collect();
         let mut best = vec![Measurement::WORST; cases.len()];
         for _ in 0..RUNS {
-            for (best, ((rate, seconds), loss)) in best.iter_mut().zip(&cases) {
+            for (best, (rate, seconds, loss)) in best.iter_mut().zip(&cases) {
                 let taken = Measurement::take(cc, *rate, *seconds, *loss);
                 if taken.cpu < best.cpu {
                     *best = taken;
                 }
             }
         }
-        for (((rate, _), loss), taken) in cases.iter().zip(&best) {
+        for ((rate, _, loss), taken) in cases.iter().zip(&best) {
             println!(
                 "{cc:<14} {rate:>6} {:>7} {:>8.2} {:>9} {:>15.2} {:>6.2}",
                 loss * 100.0,

@@ -26,7 +26,7 @@ const MEMORY: &str = "mem=384M";
 /// Folder of the kernel modules on Debian and Ubuntu, by release.
 const MODULES: &str = "/usr/lib/uml/modules";
 
-/// Where Debian and Ubuntu have the program and the modules.
+/// The package of Debian and Ubuntu that has the program and the modules.
 const PACKAGE: &str = "the package user-mode-linux (apt install user-mode-linux)";
 
 /// The modules that a run takes. None depends on another.
