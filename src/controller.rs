@@ -198,6 +198,8 @@ pub enum Reduction {
     PersistentCongestion,
     /// A standing queue without any loss.
     Queue,
+    /// A path that has become shorter, in slow start.
+    ShorterPath,
     /// A smaller maximum datagram size.
     Mtu,
 }
@@ -211,6 +213,7 @@ impl Reduction {
             Reduction::Ecn => "ecn",
             Reduction::PersistentCongestion => "persistent_congestion",
             Reduction::Queue => "queue",
+            Reduction::ShorterPath => "shorter_path",
             Reduction::Mtu => "mtu",
         }
     }
@@ -416,6 +419,7 @@ mod tests {
             Reduction::Ecn,
             Reduction::PersistentCongestion,
             Reduction::Queue,
+            Reduction::ShorterPath,
             Reduction::Mtu,
         ];
         let names = [
@@ -424,6 +428,7 @@ mod tests {
             "ecn",
             "persistent_congestion",
             "queue",
+            "shorter_path",
             "mtu",
         ];
         assert_eq!(reasons.map(Reduction::as_str), names);

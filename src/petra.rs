@@ -24,7 +24,7 @@
 //! | `slow_start`, `additive_increase` | How fast does the window grow? |
 //! | `competition`, `cubic_growth` | Do others keep the queue full, and how to grow then? |
 //! | `policing` | Do losses without a queue follow the rate of the sender? |
-//! | `path_change` | Has the path become longer? |
+//! | `path_change`, `shorter_path` | Has the path become longer, or shorter? |
 //! | `congestion_response` | What follows for the window? |
 
 mod ack_aggregation;
@@ -47,6 +47,7 @@ mod proofs;
 mod rounds;
 mod rtt_interval;
 mod rtt_noise;
+mod shorter_path;
 mod slow_start;
 mod standing_queue;
 #[cfg(test)]
@@ -73,6 +74,7 @@ use loss_rate::LossRate;
 use path_change::{DelayedRound, LongerPath, PathChange};
 use policing::Policing;
 use rounds::RoundCounter;
+use shorter_path::ShorterPath;
 use slow_start::SlowStart;
 use standing_queue::StandingQueue;
 
@@ -95,6 +97,11 @@ const MIN_SPREAD_TARGET: f64 = 1.25;
 /// `kPacketThreshold` of RFC 9002, Section 6.1.1
 /// (<https://www.rfc-editor.org/rfc/rfc9002#section-6.1.1>).
 const PACKET_THRESHOLD: u64 = 3;
+
+/// Round trips of a shorter path in which heavy losses, or those of a queue, show in congestion
+/// avoidance that the window is too large for it. The samples that fall in steps count as one fall.
+/// Of 1, 4 and 8, the second (docs/attempts.md, "Shorter paths").
+const SHORTER_PATH_LOSS_ROUND_TRIPS: u32 = 4;
 
 /// The window that keeps the path busy.
 #[derive(Clone, Copy, Debug)]
@@ -158,6 +165,7 @@ struct Petra {
     /// The growth where losses bound the window.
     cubic: CubicGrowth,
     path_change: PathChange,
+    shorter_path: ShorterPath,
     policing: Policing,
     rtt: Option<Rtt>,
     /// In bytes per second. A transport asks after each packet, which rarely changes it.
@@ -193,6 +201,7 @@ impl Petra {
             competition: Competition::default(),
             cubic: CubicGrowth::default(),
             path_change: PathChange::default(),
+            shorter_path: ShorterPath::default(),
             policing: Policing::default(),
             rtt: None,
             pacing_rate: None,
@@ -289,7 +298,9 @@ impl Petra {
     /// Carries a decision out. Returns true if the window was reduced.
     fn act(&mut self, decision: Decision, now: Time, reason: Reduction) -> bool {
         let target = match decision {
-            Decision::Reduce(target) | Decision::TestPolicer { target, .. } => target,
+            Decision::Reduce(target)
+            | Decision::Shorten(target)
+            | Decision::TestPolicer { target, .. } => target,
             Decision::Keep(_) => return false,
         };
         let before = self.window.bytes();
@@ -410,6 +421,7 @@ impl Petra {
     /// Adopts a longer path: slow start up to the window for its rate, if that is known.
     fn follow(&mut self, path: LongerPath) {
         let former = self.queue.on_longer_path(path.min_rtt);
+        self.shorter_path = ShorterPath::default();
         self.path_change.begin_trial(path, former);
         self.competition.restart();
         self.policing = Policing::default();
@@ -423,6 +435,46 @@ impl Petra {
             self.window.replace_ssthresh(ssthresh);
             self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
         }
+    }
+
+    /// Looks for a shorter path, for which a window that has grown is too large. Slow start goes on
+    /// at the rate that it had. In congestion avoidance, only losses show that the rate was too
+    /// high; they come within a few round trips.
+    fn watch_shorter_path(&mut self, ack: &Ack, round_ends: bool) {
+        let min_rtt = self.queue.min_rtt(ack.rtt.min);
+        self.shorter_path
+            .on_sample(ack.now, ack.rtt.latest, min_rtt);
+        if !self.window.in_slow_start() {
+            if self.shorter_path.lasts(SHORTER_PATH_LOSS_ROUND_TRIPS) {
+                self.shorter_path.adopt();
+            }
+        } else if self.shorter_path.lasts(1) {
+            if let Some(bytes) = self.window_of_shorter_path() {
+                self.window.reduce_to(bytes, Reduction::ShorterPath);
+                self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
+            }
+            self.adopt_shorter_path();
+        }
+        if round_ends {
+            self.shorter_path.end_round(min_rtt);
+        }
+    }
+
+    /// The window that keeps its rate, and at least the initial window, if the path is likely to be
+    /// shorter and the window larger than that.
+    fn window_of_shorter_path(&self) -> Option<f64> {
+        let (share, bytes) = (self.shorter_path.share()?, self.window.bytes());
+        Some((share * bytes).max(self.window.initial())).filter(|shorter| *shorter < bytes)
+    }
+
+    /// Forgets what is of the former path. A reduction for the shorter one is not undone: packets
+    /// that overtake those of the former path make them seem lost.
+    fn adopt_shorter_path(&mut self) {
+        if let Some(share) = self.shorter_path.adopt() {
+            self.queue.on_shorter_path(share);
+        }
+        self.cubic = CubicGrowth::default();
+        self.undo = None;
     }
 
     /// Updates the estimators first, then ends the round trip, and only then decides. `queued` is
@@ -448,6 +500,7 @@ impl Petra {
         self.competition.on_ack(ack.bytes, ack.rtt.latest);
         self.policing.on_ack(ack.bytes, &self.window);
         let round_ends = self.rounds.ends(ack);
+        self.watch_shorter_path(ack, round_ends);
         if round_ends {
             self.end_round(ack);
         }
@@ -488,6 +541,10 @@ impl Petra {
         if !self.act(decision, loss.now, Reduction::Loss) {
             return;
         }
+        if let Decision::Shorten(_) = decision {
+            self.adopt_shorter_path();
+            return;
+        }
         if let Decision::TestPolicer { restore, .. } = decision {
             // Less is delivered in this test, whoever else sends.
             self.competition.abandon_test();
@@ -506,10 +563,9 @@ impl Petra {
         let bytes = self.window.bytes();
         let datagram = self.window.datagram();
         let gain = if self.window.in_slow_start() {
-            if self
-                .queue
-                .may_be_building(ack.rtt.min, self.queue.recent_rtt())
-            {
+            let recent = self.queue.recent_rtt();
+            let may_be_building = self.queue.may_be_building(ack.rtt.min, recent);
+            if may_be_building || self.window_of_shorter_path().is_some() {
                 0.0
             } else {
                 self.slow_start.on_growth();
@@ -613,6 +669,7 @@ impl Controller for Petra {
         self.policing = Policing::default();
         self.cubic = CubicGrowth::default();
         self.path_change = PathChange::default();
+        self.shorter_path = ShorterPath::default();
         self.hidden_queue = false;
         self.undo = None;
         self.pace();

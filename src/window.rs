@@ -57,6 +57,11 @@ impl Window {
         self.datagram
     }
 
+    /// The initial window, in bytes.
+    pub(crate) fn initial(&self) -> f64 {
+        self.initial as f64
+    }
+
     /// `kMinimumWindow` in bytes (RFC 9002, Section 7.2,
     /// <https://www.rfc-editor.org/rfc/rfc9002#section-7.2>).
     pub(crate) fn minimum(&self) -> f64 {

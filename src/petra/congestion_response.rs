@@ -57,6 +57,8 @@ const MIN_PTO_COUNT: u32 = 2;
 pub(super) enum Decision {
     /// Reduces the window to this many bytes, which also become ssthresh.
     Reduce(f64),
+    /// Reduces the window to this many bytes, since the path has become shorter.
+    Shorten(f64),
     /// Reduces the window to `target` bytes to test for a policer, with the window to return to.
     TestPolicer { target: f64, restore: f64 },
     /// Leaves the window.
@@ -68,6 +70,7 @@ impl Decision {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Decision::Reduce(_) => "reduce",
+            Decision::Shorten(_) => "shorten",
             Decision::TestPolicer { .. } => "test_policer",
             Decision::Keep(why) => why.as_str(),
         }
@@ -122,6 +125,10 @@ impl Petra {
         }
         let heavy = self.loss_rate.is_heavy(self.window.datagram());
         let bytes = self.window.bytes();
+        let shorter = self.window_of_shorter_path();
+        if let Some(target) = shorter.filter(|_| heavy || self.queue_explains_loss()) {
+            return Decision::Shorten(target);
+        }
         let Some(Target { bdp, bytes: target }) = self.target() else {
             return if heavy || !self.on().best_recovery {
                 Decision::Reduce(self.window.half())

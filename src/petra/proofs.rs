@@ -24,7 +24,8 @@ impl Petra {
 fn any_decision() -> Decision {
     match kani::any::<u8>() {
         0 => Decision::Reduce(kani::any()),
-        1 => Decision::TestPolicer {
+        1 => Decision::Shorten(kani::any()),
+        2 => Decision::TestPolicer {
             target: kani::any(),
             restore: kani::any(),
         },

@@ -120,6 +120,11 @@ impl RttNoise {
         self.slow_start = SlowStartJitter::default();
     }
 
+    /// The path has become shorter: the range of the round trips in which it did is no noise.
+    pub(super) fn on_shorter_path(&mut self) {
+        self.range = None;
+    }
+
     /// The RTT variation within a round trip, beyond the delay that the connection's own
     /// datagrams add. A round trip's minimum is no more accurate than this.
     ///

@@ -44,6 +44,11 @@ const GROWTH_NOISE_DIVISOR: u32 = 4;
 /// show more than the path's rate.
 const MAX_RATE_GROWTH: f64 = 1.0 + MAX_GAIN;
 
+/// Share of the former minimum RTT below which the RTT range of the fall is no noise of the shorter
+/// path. It counts as noise if it is as short as that of a handshake, whose datagrams may take
+/// longer than the ACKs that follow.
+const MAX_NOISELESS_SHARE: f64 = 0.5;
+
 /// Largest distance of the base RTT from the minimum RTT, in multiples of the noise: once
 /// for the packet that made the minimum, once for a round trip that happens to be calm.
 const MAX_BASE_OFFSET_NOISE: u32 = 2;
@@ -175,6 +180,13 @@ impl StandingQueue {
         self.min_rtt.on_longer_path(min_rtt)
     }
 
+    /// The path has become shorter, with this share of the former minimum RTT.
+    pub(super) fn on_shorter_path(&mut self, share: f64) {
+        if share < MAX_NOISELESS_SHARE {
+            self.noise.on_shorter_path();
+        }
+    }
+
     /// The path did not become longer: it has the former minima.
     pub(super) fn return_to(&mut self, former: Minima) {
         self.min_rtt.return_to(former);
@@ -187,6 +199,11 @@ impl StandingQueue {
 
     pub(super) fn on_spurious_loss(&mut self) {
         self.min_rtt.on_spurious_loss();
+    }
+
+    /// The minimum RTT of packets that were not reordered.
+    pub(super) fn min_rtt(&self, transport_min_rtt: Duration) -> Duration {
+        self.min_rtt.min_rtt(transport_min_rtt)
     }
 
     /// The base RTT: that of the path without a queue. It is the minimum RTT, or the least

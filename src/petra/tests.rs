@@ -1583,3 +1583,99 @@ fn the_pacing_rate_follows_every_event() {
     let (undone, changed) = rates.split_last().unwrap();
     assert!(changed.iter().all(|rate| rate != undone), "{rates:?}");
 }
+
+/// The ACK of a datagram on a path of 18 ms.
+fn on_short_path(now: u64) -> Ack {
+    let rtt = Rtt {
+        min: ms(18),
+        ..rtt(18, 18)
+    };
+    Ack {
+        rtt,
+        ..measured(now, 18)
+    }
+}
+
+/// On a path of 90 ms, with a window of 100 000 bytes.
+fn with_large_window() -> Petra {
+    let mut petra = petra();
+    flow(&mut petra, 1_000, 1_100, 90);
+    petra.window.set(100_000.0);
+    petra.max_in_flight = 100_000;
+    petra
+}
+
+#[test]
+fn slow_start_goes_on_at_its_rate_where_the_path_becomes_shorter() {
+    let mut petra = with_large_window();
+    for now in 2_000..2_018 {
+        petra.on_ack(&on_short_path(now));
+    }
+    // Four samples may be a burst, and let the window grow.
+    let before = petra.window.bytes();
+    assert_eq!(before, 100_000.0 + 3.0 * DATAGRAM as f64);
+    petra.on_ack(&on_short_path(2_018));
+    // 18 of 90 ms, and the growth of this ACK.
+    assert_near(petra.window.bytes(), before / 5.0 + DATAGRAM as f64);
+    assert!(petra.window.in_slow_start());
+    let reason = petra.metrics().last_reduction;
+    assert_eq!(reason, Some(Reduction::ShorterPath));
+}
+
+#[test]
+fn an_initial_window_remains_on_a_shorter_path() {
+    let mut petra = with_large_window();
+    petra.window.set(20_000.0);
+    for now in 2_000..2_018 {
+        petra.on_ack(&on_short_path(now));
+    }
+    assert!(petra.window.bytes() > 20_000.0);
+    petra.on_ack(&on_short_path(2_018));
+    assert_eq!(petra.window.bytes(), (INITIAL + DATAGRAM) as f64);
+}
+
+/// In congestion avoidance, on a path that has become shorter 10 ms ago.
+fn on_shorter_path() -> Petra {
+    let mut petra = with_large_window();
+    petra.window.set_ssthresh(100_000.0);
+    for now in 2_000..2_010 {
+        petra.on_ack(&on_short_path(now));
+    }
+    petra
+}
+
+#[test]
+fn only_heavy_losses_show_that_a_path_is_too_short_for_congestion_avoidance() {
+    let petra = on_shorter_path();
+    assert!(petra.window.bytes() >= 100_000.0);
+    let random = petra.loss_response(&loss(2_100));
+    assert_eq!(random, Decision::Keep(Why::NoQueue));
+    let mut petra = on_shorter_path();
+    let before = petra.window.bytes();
+    for _ in 0..40 {
+        petra.loss_rate.on_loss(DATAGRAM, &petra.window);
+    }
+    petra.on_loss(&loss(2_100));
+    assert_eq!(petra.metrics().loss_response, Some("shorten"));
+    assert_near(petra.window.bytes(), before / 5.0);
+    // The next event finds the window of the shorter path.
+    assert_eq!(petra.window_of_shorter_path(), None);
+    petra.on_spurious_loss(&SpuriousLoss {
+        now: ms(2_110),
+        packets: 40,
+        whole_event: true,
+    });
+    assert_near(petra.window.bytes(), before / 5.0);
+}
+
+#[test]
+fn a_window_without_heavy_losses_for_four_round_trips_fits_the_shorter_path() {
+    let mut petra = on_shorter_path();
+    for now in 2_010..2_072 {
+        petra.on_ack(&on_short_path(now));
+    }
+    assert!(petra.window_of_shorter_path().is_some());
+    petra.on_ack(&on_short_path(2_072));
+    assert_eq!(petra.window_of_shorter_path(), None);
+    assert!(petra.window.bytes() >= 100_000.0);
+}

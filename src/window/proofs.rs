@@ -47,6 +47,7 @@ fn any_reduction() -> Reduction {
         2 => Reduction::Ecn,
         3 => Reduction::PersistentCongestion,
         4 => Reduction::Queue,
+        5 => Reduction::ShorterPath,
         _ => Reduction::Mtu,
     }
 }

@@ -11,11 +11,12 @@ const PARTS: usize = 800;
 const STRIP: f64 = 0.04;
 
 /// Reasons for reductions, with their colours.
-const REASONS: [(&str, Ink); 5] = [
+const REASONS: [(&str, Ink); 6] = [
     ("loss", SERIES[0]),
     ("pto", SERIES[3]),
     ("persistent_congestion", SERIES[4]),
     ("queue", SERIES[5]),
+    ("shorter_path", SERIES[6]),
     ("mtu", SERIES[7]),
 ];
 
