@@ -438,22 +438,21 @@ impl Petra {
     }
 
     /// Looks for a shorter path, for which a window that has grown is too large. Slow start goes on
-    /// at the rate that it had. In congestion avoidance, only losses show that the rate was too
-    /// high; they come within a few round trips.
+    /// with the window for the rate that it had. In congestion avoidance, only losses show that the
+    /// window is too large; they come within a few round trips.
     fn watch_shorter_path(&mut self, ack: &Ack, round_ends: bool) {
         let min_rtt = self.queue.min_rtt(ack.rtt.min);
-        self.shorter_path
-            .on_sample(ack.now, ack.rtt.latest, min_rtt);
+        self.shorter_path.on_ack(ack, min_rtt);
         if !self.window.in_slow_start() {
             if self.shorter_path.lasts(SHORTER_PATH_LOSS_ROUND_TRIPS) {
-                self.shorter_path.adopt();
+                self.adopt_shorter_path(min_rtt);
             }
         } else if self.shorter_path.lasts(1) {
             if let Some(bytes) = self.window_of_shorter_path() {
                 self.window.reduce_to(bytes, Reduction::ShorterPath);
                 self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
             }
-            self.adopt_shorter_path();
+            self.adopt_shorter_path(min_rtt);
         }
         if round_ends {
             self.shorter_path.end_round(min_rtt);
@@ -469,11 +468,10 @@ impl Petra {
 
     /// Forgets what is of the former path. A reduction for the shorter one is not undone: packets
     /// that overtake those of the former path make them seem lost.
-    fn adopt_shorter_path(&mut self) {
-        if let Some(share) = self.shorter_path.adopt() {
+    fn adopt_shorter_path(&mut self, min_rtt: Duration) {
+        if let Some(share) = self.shorter_path.adopt(min_rtt) {
             self.queue.on_shorter_path(share);
         }
-        self.cubic = CubicGrowth::default();
         self.undo = None;
     }
 
@@ -483,7 +481,7 @@ impl Petra {
         let ack = &gathered.ack;
         self.rtt = Some(ack.rtt);
         // A pause of the application empties the queue that it has filled.
-        let grows = self.window.in_slow_start() && !ack.app_limited;
+        let grows = self.window.phase() == Phase::SlowStart && !ack.app_limited;
         self.queue.on_acks(gathered, grows);
         let queued = self.queue_persists();
         let limited = queued || self.loss_rate.limits_rate(self.window.datagram());
@@ -542,7 +540,8 @@ impl Petra {
             return;
         }
         if let Decision::Shorten(_) = decision {
-            self.adopt_shorter_path();
+            let min_rtt = self.rtt.map_or(Duration::ZERO, |rtt| rtt.min);
+            self.adopt_shorter_path(self.queue.min_rtt(min_rtt));
             return;
         }
         if let Decision::TestPolicer { restore, .. } = decision {

@@ -125,10 +125,6 @@ impl Petra {
         }
         let heavy = self.loss_rate.is_heavy(self.window.datagram());
         let bytes = self.window.bytes();
-        let shorter = self.window_of_shorter_path();
-        if let Some(target) = shorter.filter(|_| heavy || self.queue_explains_loss()) {
-            return Decision::Shorten(target);
-        }
         let Some(Target { bdp, bytes: target }) = self.target() else {
             return if heavy || !self.on().best_recovery {
                 Decision::Reduce(self.window.half())
@@ -142,6 +138,8 @@ impl Petra {
         } else if self.competition.is_detected() {
             // The BDP is what the other flows leave. They yield to losses, and so must this.
             Decision::Reduce(BETA * bytes)
+        } else if let Some(decision) = self.shorter_path_response(heavy) {
+            decision
         } else if self.queue_explains_loss() {
             Decision::Reduce(target.max(BETA * bytes).min(bytes))
         } else if self.losses_show_queue() {
@@ -153,6 +151,13 @@ impl Petra {
         } else {
             Decision::Keep(Why::NoQueue)
         }
+    }
+
+    /// The response to losses that show that the window is too large for a shorter path.
+    fn shorter_path_response(&self, heavy: bool) -> Option<Decision> {
+        let shorter = self.window_of_shorter_path()?;
+        let most = BETA * self.window.bytes();
+        (heavy || self.queue_explains_loss()).then_some(Decision::Shorten(shorter.min(most)))
     }
 
     /// Returns true if losses show that the base RTT hides a queue: more than the link may have

@@ -120,9 +120,10 @@ impl RttNoise {
         self.slow_start = SlowStartJitter::default();
     }
 
-    /// The path has become shorter: the range of the round trips in which it did is no noise.
+    /// The path has become shorter: what the RTT fell by is no noise.
     pub(super) fn on_shorter_path(&mut self) {
-        self.range = None;
+        self.range = Some(Duration::ZERO);
+        self.slow_start.pause();
     }
 
     /// The RTT variation within a round trip, beyond the delay that the connection's own
@@ -177,6 +178,21 @@ mod tests {
         assert_eq!(noise_of(&[1, 9, 8]), ms(8 - 2));
         assert_eq!(noise_of(&[900, 3, 4, 5]), ms(4 - 2));
         assert_eq!(noise_of(&[1, 1, 9, 8, 7, 5, 6]), ms(7 - 2));
+    }
+
+    #[test]
+    fn the_fall_of_a_shorter_path_is_no_noise() {
+        let mut jitter = SlowStartJitter::default();
+        jitter.add(ms(90), ms(0));
+        let mut noise = RttNoise {
+            range: Some(ms(500)),
+            slow_start: jitter,
+        };
+        noise.on_shorter_path();
+        assert_eq!(noise.of_round(ms(0)), ms(0));
+        noise.slow_start.add(ms(100), ms(0));
+        noise.slow_start.add(ms(90), ms(0));
+        assert_eq!(noise.of_slow_start(ms(0), ms(90)), ms(0));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::super::controller::Time;
+use super::super::controller::{Ack, Time};
 
 /// Divisor of the former minimum RTT that gives the least fall that counts. In slow start, the
 /// window may be twice what the path holds in any case. Of a quarter, a third and half, the
@@ -21,39 +21,48 @@ const MIN_SAMPLES: u32 = 4;
 /// one observation. Of none, 2, 4 and 8, the last (docs/attempts.md, "Shorter paths").
 const LIKELY_TIME_DIVISOR: u32 = 8;
 
-/// Samples in a row that are shorter by so much.
+/// RTT samples in a row that are shorter by so much.
 #[derive(Clone, Copy, Debug)]
 struct Fall {
     began: Time,
     lasted: Duration,
     samples: u32,
-    min_rtt: Duration,
+    /// The smoothed RTT.
+    rtt: Duration,
 }
 
 /// Compares RTT samples with the minimum RTT of before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ShorterPath {
-    /// The minimum RTT that the window was made for.
+    /// The minimum RTT of the path that the window was made for.
     former: Option<Duration>,
+    /// Send time of the newest packet acknowledged.
+    newest: Time,
     fall: Option<Fall>,
 }
 
 impl ShorterPath {
-    /// Takes an RTT sample, and the minimum RTT with it.
-    pub(super) fn on_sample(&mut self, now: Time, rtt: Duration, min_rtt: Duration) {
+    /// Takes the RTT sample of an ACK, and the minimum RTT with it.
+    pub(super) fn on_ack(&mut self, ack: &Ack, min_rtt: Duration) {
         let former = *self.former.get_or_insert(min_rtt);
-        if rtt >= former - former / FALL_DIVISOR {
+        // Only the largest acknowledged packet gives a sample (RFC 9002, Section 5.1,
+        // <https://www.rfc-editor.org/rfc/rfc9002#section-5.1>).
+        if ack.newest_sent <= self.newest {
+            return;
+        }
+        self.newest = ack.newest_sent;
+        if ack.rtt.latest >= former - former / FALL_DIVISOR {
             self.fall = None;
             return;
         }
         let (began, samples) = self
             .fall
-            .map_or((now, 0), |fall| (fall.began, fall.samples));
+            .map_or((ack.now, 0), |fall| (fall.began, fall.samples));
         self.fall = Some(Fall {
             began,
-            lasted: now.saturating_sub(began),
+            lasted: ack.now.saturating_sub(began),
             samples: samples.saturating_add(1),
-            min_rtt,
+            rtt: ack.rtt.smoothed,
         });
     }
 
@@ -64,48 +73,47 @@ impl ShorterPath {
         }
     }
 
-    /// The share of the former minimum RTT that is left, from 0 to 1, if the path is likely to be
-    /// shorter.
+    /// The share of the former minimum RTT that the smoothed RTT has, from 0 to 1, if the path is
+    /// likely to be shorter.
     pub(super) fn share(&self) -> Option<f64> {
         let (fall, former) = self.fall.zip(self.former)?;
-        let likely =
-            fall.samples >= MIN_SAMPLES && fall.lasted >= fall.min_rtt / LIKELY_TIME_DIVISOR;
-        likely.then(|| (fall.min_rtt.as_secs_f64() / former.as_secs_f64()).min(1.0))
+        let likely = fall.samples >= MIN_SAMPLES && fall.lasted >= fall.rtt / LIKELY_TIME_DIVISOR;
+        likely.then(|| (fall.rtt.as_secs_f64() / former.as_secs_f64()).min(1.0))
     }
 
-    /// Returns true if each sample of so many round trips was shorter.
+    /// Returns true if each sample of this number of round trips was shorter.
     pub(super) fn lasts(&self, round_trips: u32) -> bool {
-        let lasts = |fall: &Fall| fall.lasted >= fall.min_rtt.saturating_mul(round_trips);
-        self.share().is_some() && self.fall.as_ref().is_some_and(lasts)
+        let fall = self.fall.filter(|_| self.share().is_some());
+        fall.is_some_and(|fall| fall.lasted >= fall.rtt.saturating_mul(round_trips))
     }
 
-    /// Takes the shorter path for the only one. Returns the share of the former minimum RTT.
-    pub(super) fn adopt(&mut self) -> Option<f64> {
-        let share = self.share();
-        if let Some(fall) = self.fall.take() {
-            self.former = Some(fall.min_rtt);
-        }
-        share
+    /// Compares with the shorter path from now on, if there is one. Returns its share.
+    pub(super) fn adopt(&mut self, min_rtt: Duration) -> Option<f64> {
+        let share = self.share()?;
+        self.former = Some(min_rtt);
+        self.fall = None;
+        Some(share)
     }
 }
 
 #[cfg(kani)]
 mod proofs {
-    use super::super::super::proofs::{any_duration, maybe};
+    use super::super::super::proofs::{any_ack, any_duration, maybe};
     use super::*;
 
     #[kani::proof]
     fn the_share_is_from_zero_to_one() {
         let mut path = ShorterPath {
             former: maybe(any_duration()),
+            newest: any_duration(),
             fall: maybe(Fall {
                 began: any_duration(),
                 lasted: any_duration(),
                 samples: kani::any(),
-                min_rtt: any_duration(),
+                rtt: any_duration(),
             }),
         };
-        path.on_sample(any_duration(), any_duration(), any_duration());
+        path.on_ack(&any_ack(), any_duration());
         if let Some(share) = path.share() {
             assert!((0.0..=1.0).contains(&share));
         }
@@ -116,7 +124,7 @@ mod proofs {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::events::ms;
+    use super::super::super::events::{measured, ms};
     use super::*;
 
     /// A path of 600 ms.
@@ -126,10 +134,15 @@ mod tests {
         path
     }
 
-    /// Takes samples of this RTT, which is the least, every 5 ms from `from` to `to`.
+    /// Takes an ACK with this RTT, which is the smoothed one and the least.
+    fn acknowledge(path: &mut ShorterPath, now: u64, rtt: u64) {
+        path.on_ack(&measured(now, rtt), ms(rtt));
+    }
+
+    /// Takes an ACK every 5 ms from `from` to `to`.
     fn flow(path: &mut ShorterPath, from: u64, to: u64, rtt: u64) {
         for now in (from..=to).step_by(5) {
-            path.on_sample(ms(now), ms(rtt), ms(rtt));
+            acknowledge(path, now, rtt);
         }
     }
 
@@ -149,24 +162,38 @@ mod tests {
     #[test]
     fn samples_of_one_burst_do_not() {
         let mut path = path();
-        for _ in 0..100 {
-            path.on_sample(ms(1_000), ms(60), ms(60));
+        for latest in (54..=60).rev() {
+            acknowledge(&mut path, 1_000, latest);
         }
         assert_eq!(path.share(), None);
-        path.on_sample(ms(1_008), ms(60), ms(60));
+        acknowledge(&mut path, 1_008, 60);
         assert_eq!(path.share(), Some(0.1));
+    }
+
+    #[test]
+    fn acks_of_older_packets_have_no_sample() {
+        let mut path = path();
+        acknowledge(&mut path, 1_000, 60);
+        for now in 1_001..1_100 {
+            let late = Ack {
+                newest_sent: ms(930),
+                ..measured(now, 60)
+            };
+            path.on_ack(&late, ms(60));
+        }
+        assert_eq!(path.share(), None);
     }
 
     #[test]
     fn one_slower_sample_refutes_it() {
         let mut path = path();
         flow(&mut path, 1_000, 1_100, 60);
-        path.on_sample(ms(1_105), ms(450), ms(60));
+        acknowledge(&mut path, 1_500, 450);
         assert_eq!(path.share(), None);
-        path.on_sample(ms(1_110), ms(449), ms(60));
-        flow(&mut path, 1_115, 1_120, 60);
+        acknowledge(&mut path, 1_505, 449);
+        flow(&mut path, 1_510, 1_515, 60);
         assert_eq!(path.share(), None);
-        flow(&mut path, 1_125, 1_125, 60);
+        flow(&mut path, 1_520, 1_520, 60);
         assert_eq!(path.share(), Some(0.1));
     }
 
@@ -176,10 +203,10 @@ mod tests {
         flow(&mut path, 1_000, 1_100, 330);
         path.end_round(ms(330));
         flow(&mut path, 1_105, 1_200, 60);
-        assert_eq!(path.adopt(), Some(0.1));
+        assert_eq!(path.adopt(ms(60)), Some(0.1));
         flow(&mut path, 1_205, 1_300, 60);
         assert_eq!(path.share(), None);
-        assert_eq!(path.adopt(), None);
+        assert_eq!(path.adopt(ms(60)), None);
     }
 
     #[test]

@@ -85,7 +85,7 @@ fn assert_near(left: f64, right: f64) {
 
 fn reduction(decision: Decision) -> f64 {
     match decision {
-        Decision::Reduce(target) => target,
+        Decision::Reduce(target) | Decision::Shorten(target) => target,
         other => panic!("{other:?}"),
     }
 }
@@ -1606,7 +1606,7 @@ fn with_large_window() -> Petra {
 }
 
 #[test]
-fn slow_start_goes_on_at_its_rate_where_the_path_becomes_shorter() {
+fn slow_start_goes_on_with_the_window_of_a_shorter_path() {
     let mut petra = with_large_window();
     for now in 2_000..2_018 {
         petra.on_ack(&on_short_path(now));
@@ -1617,9 +1617,11 @@ fn slow_start_goes_on_at_its_rate_where_the_path_becomes_shorter() {
     petra.on_ack(&on_short_path(2_018));
     // 18 of 90 ms, and the growth of this ACK.
     assert_near(petra.window.bytes(), before / 5.0 + DATAGRAM as f64);
-    assert!(petra.window.in_slow_start());
     let reason = petra.metrics().last_reduction;
     assert_eq!(reason, Some(Reduction::ShorterPath));
+    petra.on_ack(&on_short_path(2_019));
+    assert_near(petra.window.bytes(), before / 5.0 + 2.0 * DATAGRAM as f64);
+    assert!(petra.window.in_slow_start());
 }
 
 #[test]
@@ -1644,17 +1646,21 @@ fn on_shorter_path() -> Petra {
     petra
 }
 
+fn with_heavy_losses(mut petra: Petra) -> Petra {
+    for _ in 0..40 {
+        petra.loss_rate.on_loss(DATAGRAM, &petra.window);
+    }
+    petra
+}
+
 #[test]
-fn only_heavy_losses_show_that_a_path_is_too_short_for_congestion_avoidance() {
+fn only_heavy_losses_show_that_a_window_is_too_large_for_a_shorter_path() {
     let petra = on_shorter_path();
     assert!(petra.window.bytes() >= 100_000.0);
     let random = petra.loss_response(&loss(2_100));
     assert_eq!(random, Decision::Keep(Why::NoQueue));
-    let mut petra = on_shorter_path();
+    let mut petra = with_heavy_losses(petra);
     let before = petra.window.bytes();
-    for _ in 0..40 {
-        petra.loss_rate.on_loss(DATAGRAM, &petra.window);
-    }
     petra.on_loss(&loss(2_100));
     assert_eq!(petra.metrics().loss_response, Some("shorten"));
     assert_near(petra.window.bytes(), before / 5.0);
@@ -1669,7 +1675,22 @@ fn only_heavy_losses_show_that_a_path_is_too_short_for_congestion_avoidance() {
 }
 
 #[test]
-fn a_window_without_heavy_losses_for_four_round_trips_fits_the_shorter_path() {
+fn a_slightly_shorter_path_leaves_no_more_than_another() {
+    let mut petra = with_large_window();
+    petra.window.set_ssthresh(100_000.0);
+    for now in (2_000..2_100).step_by(5) {
+        let mut ack = measured(now, 66);
+        ack.rtt.min = ms(66);
+        petra.on_ack(&ack);
+    }
+    let most = 0.7 * petra.window.bytes();
+    let petra = with_heavy_losses(petra);
+    assert!(petra.window_of_shorter_path().is_some_and(|it| it > most));
+    assert_near(reduction(petra.loss_response(&loss(2_200))), most);
+}
+
+#[test]
+fn a_window_without_heavy_losses_for_four_round_trips_fits_a_shorter_path() {
     let mut petra = on_shorter_path();
     for now in 2_010..2_072 {
         petra.on_ack(&on_short_path(now));
@@ -1678,4 +1699,23 @@ fn a_window_without_heavy_losses_for_four_round_trips_fits_the_shorter_path() {
     petra.on_ack(&on_short_path(2_072));
     assert_eq!(petra.window_of_shorter_path(), None);
     assert!(petra.window.bytes() >= 100_000.0);
+}
+
+#[test]
+fn a_longer_path_and_persistent_congestion_end_the_comparison() {
+    let longer = LongerPath {
+        min_rtt: ms(90),
+        additional: ms(72),
+        rate: None,
+    };
+    let ends: [fn(&mut Petra, LongerPath); 2] = [
+        |petra, path| petra.follow(path),
+        |petra, _| petra.on_persistent_congestion(ms(2_010)),
+    ];
+    for end in ends {
+        let mut petra = on_shorter_path();
+        assert!(petra.shorter_path.share().is_some());
+        end(&mut petra, longer);
+        assert!(petra.shorter_path.share().is_none());
+    }
 }

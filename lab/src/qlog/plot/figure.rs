@@ -16,7 +16,7 @@ const REASONS: [(&str, Ink); 6] = [
     ("pto", SERIES[3]),
     ("persistent_congestion", SERIES[4]),
     ("queue", SERIES[5]),
-    ("shorter_path", SERIES[6]),
+    ("shorter_path", SERIES[9]),
     ("mtu", SERIES[7]),
 ];
 
