@@ -445,7 +445,7 @@ impl Petra {
         self.shorter_path.on_ack(ack, min_rtt);
         if !self.window.in_slow_start() {
             if self.shorter_path.lasts(SHORTER_PATH_LOSS_ROUND_TRIPS) {
-                self.adopt_shorter_path(min_rtt);
+                self.shorter_path.adopt(min_rtt);
             }
         } else if self.shorter_path.lasts(1) {
             if let Some(bytes) = self.window_of_shorter_path() {
