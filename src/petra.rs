@@ -443,16 +443,16 @@ impl Petra {
     fn watch_shorter_path(&mut self, ack: &Ack, round_ends: bool) {
         let min_rtt = self.queue.min_rtt(ack.rtt.min);
         self.shorter_path.on_ack(ack, min_rtt);
-        if !self.window.in_slow_start() {
-            if self.shorter_path.lasts(SHORTER_PATH_LOSS_ROUND_TRIPS) {
-                self.shorter_path.adopt(min_rtt);
-            }
-        } else if self.shorter_path.lasts(1) {
+        let slow_start = self.window.in_slow_start();
+        if slow_start && self.shorter_path.lasts(1) {
             if let Some(bytes) = self.window_of_shorter_path() {
                 self.window.reduce_to(bytes, Reduction::ShorterPath);
                 self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
             }
             self.adopt_shorter_path(min_rtt);
+        } else if self.shorter_path.lasts(SHORTER_PATH_LOSS_ROUND_TRIPS) {
+            // The window fits.
+            self.shorter_path.adopt(min_rtt);
         }
         if round_ends {
             self.shorter_path.end_round(min_rtt);
