@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::controller::{Ack, Loss, Pto, Rtt, Sent, Settings};
+use super::controller::{Ack, Loss, Pto, Rtt, Sent, Settings, SpuriousLoss};
 
 pub(crate) const DATAGRAM: u64 = 1_200;
 
@@ -67,6 +67,15 @@ pub(crate) fn measured(now: u64, latest: u64) -> Ack {
         newest_sent: sent,
         rtt: rtt(latest, latest),
         ..ack(now, DATAGRAM)
+    }
+}
+
+/// Reports, at this millisecond, that a lost datagram was only late.
+pub(crate) fn spurious(now: u64, whole_event: bool) -> SpuriousLoss {
+    SpuriousLoss {
+        now: ms(now),
+        packets: 1,
+        whole_event,
     }
 }
 

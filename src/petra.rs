@@ -218,6 +218,12 @@ impl Petra {
         self.config.mechanisms
     }
 
+    /// The minimum RTT of packets that were not reordered; zero without a sample.
+    fn min_rtt(&self) -> Duration {
+        let transport = self.rtt.map_or(Duration::ZERO, |rtt| rtt.min);
+        self.queue.min_rtt(transport)
+    }
+
     /// The bandwidth-delay product in bytes (equation 4.5 of the thesis).
     fn bdp(&self) -> Option<f64> {
         let base = self.queue.base_rtt(self.rtt?.min);
@@ -441,15 +447,14 @@ impl Petra {
     /// with the window for the rate that it had. In congestion avoidance, only losses show that the
     /// window is too large; they come within a few round trips.
     fn watch_shorter_path(&mut self, ack: &Ack, round_ends: bool) {
-        let min_rtt = self.queue.min_rtt(ack.rtt.min);
+        let min_rtt = self.min_rtt();
         self.shorter_path.on_ack(ack, min_rtt);
-        let slow_start = self.window.in_slow_start();
-        if slow_start && self.shorter_path.lasts(1) {
+        if self.window.in_slow_start() && self.shorter_path.lasts(1) {
             if let Some(bytes) = self.window_of_shorter_path() {
                 self.window.reduce_to(bytes, Reduction::ShorterPath);
                 self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
             }
-            self.adopt_shorter_path(min_rtt);
+            self.adopt_shorter_path();
         } else if self.shorter_path.lasts(SHORTER_PATH_LOSS_ROUND_TRIPS) {
             // The window fits.
             self.shorter_path.adopt(min_rtt);
@@ -468,8 +473,8 @@ impl Petra {
 
     /// Forgets what is of the former path. A reduction for the shorter one is not undone: packets
     /// that overtake those of the former path make them seem lost.
-    fn adopt_shorter_path(&mut self, min_rtt: Duration) {
-        if let Some(share) = self.shorter_path.adopt(min_rtt) {
+    fn adopt_shorter_path(&mut self) {
+        if let Some(share) = self.shorter_path.adopt(self.min_rtt()) {
             self.queue.on_shorter_path(share);
         }
         self.undo = None;
@@ -540,8 +545,7 @@ impl Petra {
             return;
         }
         if let Decision::Shorten(_) = decision {
-            let min_rtt = self.rtt.map_or(Duration::ZERO, |rtt| rtt.min);
-            self.adopt_shorter_path(self.queue.min_rtt(min_rtt));
+            self.adopt_shorter_path();
             return;
         }
         if let Decision::TestPolicer { restore, .. } = decision {

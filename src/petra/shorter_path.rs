@@ -36,8 +36,6 @@ struct Fall {
 pub(super) struct ShorterPath {
     /// The minimum RTT of the path that the window was made for.
     former: Option<Duration>,
-    /// The RTT below which a sample is of a shorter path. It is kept, as each ACK asks for it.
-    most: Duration,
     /// Send time of the newest packet acknowledged.
     newest: Time,
     fall: Option<Fall>,
@@ -46,16 +44,14 @@ pub(super) struct ShorterPath {
 impl ShorterPath {
     /// Takes the RTT sample of an ACK, and the minimum RTT with it.
     pub(super) fn on_ack(&mut self, ack: &Ack, min_rtt: Duration) {
-        if self.former.is_none() {
-            self.compare_with(min_rtt);
-        }
+        let former = *self.former.get_or_insert(min_rtt);
         // Only the largest acknowledged packet gives a sample (RFC 9002, Section 5.1,
         // <https://www.rfc-editor.org/rfc/rfc9002#section-5.1>).
         if ack.newest_sent <= self.newest {
             return;
         }
         self.newest = ack.newest_sent;
-        if ack.rtt.latest >= self.most {
+        if ack.rtt.latest >= former - former / FALL_DIVISOR {
             self.fall = None;
             return;
         }
@@ -73,13 +69,8 @@ impl ShorterPath {
     /// Ends a round trip with this minimum RTT.
     pub(super) fn end_round(&mut self, min_rtt: Duration) {
         if self.fall.is_none() {
-            self.compare_with(min_rtt);
+            self.former = Some(min_rtt);
         }
-    }
-
-    fn compare_with(&mut self, min_rtt: Duration) {
-        self.former = Some(min_rtt);
-        self.most = min_rtt - min_rtt / FALL_DIVISOR;
     }
 
     /// The share of the former minimum RTT that the smoothed RTT has, from 0 to 1, if the path is
@@ -99,7 +90,7 @@ impl ShorterPath {
     /// Compares with the shorter path from now on, if there is one. Returns its share.
     pub(super) fn adopt(&mut self, min_rtt: Duration) -> Option<f64> {
         let share = self.share()?;
-        self.compare_with(min_rtt);
+        self.former = Some(min_rtt);
         self.fall = None;
         Some(share)
     }
@@ -113,7 +104,7 @@ mod proofs {
     #[kani::proof]
     fn the_share_is_from_zero_to_one() {
         let mut path = ShorterPath::default();
-        path.compare_with(any_duration());
+        path.former = Some(any_duration());
         // A fall is below a former minimum, which is then not zero.
         path.fall = maybe(Fall {
             began: any_duration(),

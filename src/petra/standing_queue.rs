@@ -44,9 +44,9 @@ const GROWTH_NOISE_DIVISOR: u32 = 4;
 /// show more than the path's rate.
 const MAX_RATE_GROWTH: f64 = 1.0 + MAX_GAIN;
 
-/// Share of the former minimum RTT below which the RTT range of the fall is no noise of the shorter
-/// path. It counts as noise if it is as short as that of a handshake, whose datagrams may take
-/// longer than the ACKs that follow.
+/// Share of the former minimum RTT below which the fall of the RTT is no noise of the shorter path.
+/// A smaller fall may be that after a handshake, whose datagrams take longer than the ACKs that
+/// follow.
 const MAX_NOISELESS_SHARE: f64 = 0.5;
 
 /// Largest distance of the base RTT from the minimum RTT, in multiples of the noise: once
