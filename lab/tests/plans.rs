@@ -347,14 +347,14 @@ fn petra_gets_over_each_fault_of_the_path() {
     let plans = concat!(env!("CARGO_MANIFEST_DIR"), "/plans");
     let place = Place::new(&format!(
         "extends = \"{plans}/suites/faults.toml\"\ntitle = \"Faults\"\nseeds = 1\n[sweep]\n\
-         \"flow.cc\" = [\"petra\"]\n"
+         \"flow.cc\" = [\"petra\", \"bbr2\"]\n"
     ));
     let said = place.ok("run plan.toml -o results");
     assert!(
         said.contains("recovery_s of petra is at most 10: holds"),
         "{said}"
     );
-    assert_eq!(place.lines("results/plan.csv"), 1 + 18);
+    assert_eq!(place.lines("results/plan.csv"), 1 + 2 * 18);
 }
 
 #[test]
