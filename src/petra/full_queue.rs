@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Where competing flows keep a queue full, most packets wait for as long as it can hold them, and
-//! few for less. Otherwise most packets are fast and few are slow, whatever delays these: a queue of
-//! the connection's own, jitter, or ACKs that are held back. So the skewness shows a full queue also
-//! to a flow that came later than the others, whose minimum RTT is that of the queue.
+//! few for less. Otherwise most packets are fast and few are slow, whatever delays these: a queue
+//! of the connection's own, or jitter. So the skewness also shows a full queue to a flow that came
+//! later than the others, whose minimum RTT is that of the queue.
 
 use std::time::Duration;
 
@@ -113,7 +113,7 @@ mod tests {
         assert!(!is_full(&[74, 75, 79, 80]));
     }
 
-    /// One of three differs: the skewness is -0.71. Three of seven: -0.29, and four of eleven: -0.57.
+    /// Where one of three differs, it is -0.71. Three of seven: -0.29, and four of eleven: -0.57.
     #[test]
     fn the_skewness_is_that_of_the_textbooks() {
         assert!(is_full(&[80, 80, 70]));
