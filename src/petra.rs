@@ -20,7 +20,6 @@
 //! | `rtt_interval`, `rtt_noise` | Which RTTs has a round trip, and how do they vary? |
 //! | `lone_flight`, `lasting_jitter` | Which delays are no queue of one's own? |
 //! | `standing_queue` | Do packets wait although they need not? |
-//! | `full_queue` | Do most packets wait for as long as they can? |
 //! | `ack_aggregation`, `loss_rate` | How do ACKs come, and how much is lost? |
 //! | `slow_start`, `additive_increase` | How fast does the window grow? |
 //! | `competition`, `cubic_growth` | Do others keep the queue full, and how to grow then? |
@@ -35,7 +34,6 @@ mod config;
 mod congestion_response;
 mod cubic_growth;
 mod delivery_rate;
-mod full_queue;
 mod gathered_acks;
 mod held_acks;
 mod lasting_jitter;
@@ -292,17 +290,6 @@ impl Petra {
         }
     }
 
-    /// Returns true if the RTTs are those of a full queue. ACKs in large aggregates have such RTTs,
-    /// too.
-    fn queue_is_full(&self) -> bool {
-        self.queue.is_full() && !self.target().is_some_and(|it| it.is_of_aggregates())
-    }
-
-    /// Returns true if there may be a queue that the base RTT hides.
-    fn queue_may_be_hidden(&self) -> bool {
-        self.queue_is_full() || self.test_queue(StandingQueue::may_be_hidden)
-    }
-
     fn test_queue(&self, test: impl Fn(&StandingQueue, Duration) -> bool) -> bool {
         self.delivery.estimate().is_some() && self.rtt.is_some_and(|rtt| test(&self.queue, rtt.min))
     }
@@ -381,7 +368,7 @@ impl Petra {
         self.update_rate();
         self.aggregation.end_round();
         self.spread = self.spread_for_aggregates();
-        self.hidden_queue &= self.queue_may_be_hidden();
+        self.hidden_queue &= self.test_queue(StandingQueue::may_be_hidden);
         let queued = self.queue_may_be_shared() || self.hidden_queue;
         // Where competition is to be tested again, the test follows within a round trip.
         let forgotten = queued && self.competition.is_detected();

@@ -2,6 +2,7 @@
 
 use super::super::controller::{Ack, CongestionExperienced, Loss, Pto};
 use super::policing::POLICED_SHARE;
+use super::standing_queue::StandingQueue;
 use super::{Petra, Target};
 
 /// Smallest share of the window that remains after a loss in congestion avoidance: the
@@ -28,10 +29,6 @@ const MIN_POLICED_LOSS_RATE: f64 = 1.0 / 16.0;
 /// 3, 4, 5 and 10 %, the least that a random loss of 2.5 % does not exceed in
 /// `lab/plans/varying/steady.toml`.
 const MIN_HIDDEN_QUEUE_LOSS_RATE: f64 = 0.04;
-
-/// The same where the RTTs are those of a full queue. A link may lose as much, but does not have
-/// such RTTs.
-const MIN_FULL_QUEUE_LOSS_RATE: f64 = 0.005;
 
 /// Largest share of the window that remains after losses of such a queue. The BDP includes what the
 /// base RTT hides. The reduction has to show in the delivery rate if there is competition.
@@ -164,17 +161,14 @@ impl Petra {
     }
 
     /// Returns true if losses show that the base RTT hides a queue: more than the link may have
-    /// lost, while the queue is full or every packet waits.
+    /// lost, while every packet waits.
     pub(super) fn losses_show_queue(&self) -> bool {
         let datagram = self.window.datagram();
         let heavy = self.loss_rate.is_heavy(datagram);
-        let least = if self.queue_is_full() {
-            MIN_FULL_QUEUE_LOSS_RATE
-        } else {
-            MIN_HIDDEN_QUEUE_LOSS_RATE
-        };
-        let lasting = self.loss_history.is_above(least, datagram);
-        (heavy || lasting) && self.queue_may_be_hidden()
+        let lasting = self
+            .loss_history
+            .is_above(MIN_HIDDEN_QUEUE_LOSS_RATE, datagram);
+        (heavy || lasting) && self.test_queue(StandingQueue::may_be_hidden)
     }
 
     /// The response to losses of a queue that the base RTT hides. It also begins a test for

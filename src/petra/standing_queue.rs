@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::Sent;
-use super::full_queue::FullQueue;
 use super::gathered_acks::Gathered;
 use super::held_acks::HeldAcks;
 use super::lasting_jitter::LastingJitter;
@@ -93,7 +92,6 @@ pub(super) struct StandingQueue {
     noise: RttNoise,
     lone_flight: LoneFlight,
     lasting_jitter: LastingJitter,
-    full_queue: FullQueue,
     unqueued: Unqueued,
     /// The same at the highest rate so far: the delay that a connection's own datagrams add.
     /// At the present rate, a small window would make noise look small.
@@ -115,7 +113,6 @@ impl Default for StandingQueue {
             noise: RttNoise::default(),
             lone_flight: LoneFlight::default(),
             lasting_jitter: LastingJitter::default(),
-            full_queue: FullQueue::default(),
             unqueued: Unqueued::default(),
             own_delay: Unqueued::default(),
             slow_start_own_delay: Unqueued::default(),
@@ -148,7 +145,6 @@ impl StandingQueue {
             self.own_delay.delay,
         );
         let sample = self.held_acks.on_acks(acks, rtt, min_rtt);
-        self.full_queue.on_rtt(sample);
         if is_lone && grows {
             // Beyond the RTT of earlier packets: where the base RTT falls later, the path has
             // become shorter, or the queue of others empty.
@@ -157,7 +153,6 @@ impl StandingQueue {
         }
         if let Some(round) = self.round.on_sample(ack.now, sample, ack.rtt.smoothed) {
             self.lasting_jitter.end_round();
-            self.full_queue.end_round();
             self.floor.end_round();
             self.floor.add(round.min);
             self.ended = self.measured.take();
@@ -182,13 +177,11 @@ impl StandingQueue {
     /// the minima of that one.
     pub(super) fn on_longer_path(&mut self, min_rtt: Duration) -> Minima {
         self.noise.on_longer_path();
-        self.full_queue = FullQueue::default();
         self.min_rtt.on_longer_path(min_rtt)
     }
 
     /// The path has become shorter, with this share of the former minimum RTT.
     pub(super) fn on_shorter_path(&mut self, share: f64) {
-        self.full_queue = FullQueue::default();
         if share < MAX_NOISELESS_SHARE {
             self.noise.on_shorter_path();
         }
@@ -202,12 +195,6 @@ impl StandingQueue {
     /// Returns the minimum RTT of the last interval of a round trip, once.
     pub(super) fn take_round(&mut self) -> Option<Duration> {
         self.ended.take()
-    }
-
-    /// A queue that is full.
-    #[cfg(test)]
-    pub(super) fn fill(&mut self) {
-        self.full_queue = FullQueue::full();
     }
 
     pub(super) fn on_spurious_loss(&mut self) {
@@ -271,11 +258,6 @@ impl StandingQueue {
         let least = min_rtt / LOSS_DELAY_DIVISOR;
         let least = least.max(self.unqueued.delay).max(self.noise());
         self.round.excess(self.base_rtt(min_rtt)) > least
-    }
-
-    /// Returns true if most packets wait for as long as they can.
-    pub(super) fn is_full(&self) -> bool {
-        self.full_queue.is_full()
     }
 
     /// Returns true if every packet of the last round trip waited, for longer than the noise and

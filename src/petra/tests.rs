@@ -301,21 +301,6 @@ mod on_loss {
         );
     }
 
-    /// One of 12 datagrams lost is too few where the queue is short, and none where it is not full.
-    #[test]
-    fn few_losses_show_a_full_queue() {
-        let mut petra = after_losses(90, 3);
-        let loss = loss(2_700);
-        assert_eq!(petra.loss_response(&loss), Decision::Keep(Why::NoQueue));
-        petra.queue.fill();
-        assert_near(reduction(petra.loss_response(&loss)), 0.85 * 14_000.0);
-        petra.on_loss(&loss);
-        assert!(petra.hidden_queue && petra.competition.is_testing());
-        let mut petra = after_losses(90, 0);
-        petra.queue.fill();
-        assert_eq!(petra.loss_response(&loss), Decision::Keep(Why::NoQueue));
-    }
-
     #[test]
     fn a_hidden_queue_leaves_70_to_85_percent_and_six_datagrams() {
         let mut petra = after_losses(102, 10);
