@@ -18,6 +18,7 @@
 //! | `delivery_rate` | How fast is the path? |
 //! | `min_rtt_filter`, `held_acks` | Which RTT samples are of the path, and by how much? |
 //! | `rtt_interval`, `rtt_noise` | Which RTTs has a round trip, and how do they vary? |
+//! | `busy_minimum` | Which minimum RTT has a round trip with many packets? |
 //! | `lone_flight`, `lasting_jitter` | Which delays are no queue of one's own? |
 //! | `standing_queue` | Do packets wait although they need not? |
 //! | `ack_aggregation`, `loss_rate` | How do ACKs come, and how much is lost? |
@@ -29,6 +30,7 @@
 
 mod ack_aggregation;
 mod additive_increase;
+mod busy_minimum;
 mod competition;
 mod config;
 mod congestion_response;
@@ -367,6 +369,8 @@ impl Petra {
         self.delivery.end_round();
         self.update_rate();
         self.aggregation.end_round();
+        let datagrams = self.window.bytes() / self.window.datagram();
+        self.queue.on_window(datagrams);
         self.spread = self.spread_for_aggregates();
         self.hidden_queue &= self.test_queue(StandingQueue::may_be_hidden);
         let queued = self.queue_may_be_shared() || self.hidden_queue;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::Sent;
+use super::busy_minimum::BusyMinimum;
 use super::gathered_acks::Gathered;
 use super::held_acks::HeldAcks;
 use super::lasting_jitter::LastingJitter;
@@ -89,6 +90,7 @@ pub(super) struct StandingQueue {
     round: IntervalMinimum,
     /// The minimum RTT of the last round trips.
     floor: WindowedFilter<Duration>,
+    busy: BusyMinimum,
     noise: RttNoise,
     lone_flight: LoneFlight,
     lasting_jitter: LastingJitter,
@@ -110,6 +112,7 @@ impl Default for StandingQueue {
             ended: None,
             round: IntervalMinimum::default(),
             floor: WindowedFilter::new(Duration::min),
+            busy: BusyMinimum::default(),
             noise: RttNoise::default(),
             lone_flight: LoneFlight::default(),
             lasting_jitter: LastingJitter::default(),
@@ -155,6 +158,7 @@ impl StandingQueue {
             self.lasting_jitter.end_round();
             self.floor.end_round();
             self.floor.add(round.min);
+            self.busy.on_round(round.min);
             self.ended = self.measured.take();
             self.noise.on_interval(&round, grows);
         }
@@ -164,6 +168,11 @@ impl StandingQueue {
     /// Takes the estimate of the path's rate in bytes per second, and the bytes of a datagram.
     pub(super) fn on_rate(&mut self, rate: f64, datagram: f64) {
         self.unqueued.set(rate, datagram);
+    }
+
+    /// Takes the window in datagrams.
+    pub(super) fn on_window(&mut self, datagrams: f64) {
+        self.busy.on_window(datagrams);
     }
 
     /// Takes the highest rate of ACKs of slow start so far, in bytes per second.
@@ -210,14 +219,16 @@ impl StandingQueue {
     /// RTT of recent round trips where the delay jitters.
     ///
     /// With jitter, the minimum belongs to one packet in thousands, and no later round trip
-    /// comes near it. The noise limits how far the base may lie above the minimum, so that
-    /// a queue without jitter does not raise the base.
+    /// comes near it. The noise limits how far the base may lie above the minimum, and that of
+    /// busy round trips above it, so that a queue without jitter does not raise the base.
     pub(super) fn base_rtt(&self, transport_min_rtt: Duration) -> Duration {
         let min_rtt = self.min_rtt.min_rtt(transport_min_rtt);
         let Some(floor) = self.floor.get() else {
             return min_rtt;
         };
-        let most = self.noise() * MAX_BASE_OFFSET_NOISE;
+        let noise = self.noise();
+        let most = noise.saturating_mul(MAX_BASE_OFFSET_NOISE);
+        let most = most.saturating_add(self.busy.excess(min_rtt, noise));
         min_rtt + floor.saturating_sub(min_rtt).min(most)
     }
 
