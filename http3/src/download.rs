@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use anyhow::{bail, ensure, Context, Result};
 use base64::prelude::{Engine, BASE64_STANDARD};
-use quiche::h3::Header;
+use quiche::h3::{Header, HeaderRef};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
@@ -82,7 +82,7 @@ impl Download {
     }
 
     /// The header section of its request, which goes out now.
-    pub fn request(&mut self, now: Instant) -> Vec<Header> {
+    pub fn request(&mut self, now: Instant) -> Vec<HeaderRef<'_>> {
         self.begun = Some(now);
         let path = &self.url[url::Position::BeforePath..url::Position::AfterQuery];
         let authority = &self.url[url::Position::BeforeHost..url::Position::AfterPort];

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use quiche::h3::{self, Header, NameValue};
+use quiche::h3::{self, Header, HeaderRef, NameValue};
 use quiche::BufFactory;
 
 /// A quiche connection that takes data to send without a copy.
@@ -76,7 +76,11 @@ pub fn expire(quic: &mut Connection, now: Instant) {
 }
 
 /// The header section of a GET request, which ends with `fields`.
-pub fn get(authority: &str, path: &str, fields: &[(&str, &str)]) -> Vec<Header> {
+pub fn get<'a>(
+    authority: &'a str,
+    path: &'a str,
+    fields: &[(&'a str, &'a str)],
+) -> Vec<HeaderRef<'a>> {
     let pseudo = [
         (":method", "GET"),
         (":scheme", "https"),
@@ -84,7 +88,7 @@ pub fn get(authority: &str, path: &str, fields: &[(&str, &str)]) -> Vec<Header> 
         (":path", path),
     ];
     let all = pseudo.iter().chain(fields);
-    all.map(|(name, value)| Header::new(name.as_bytes(), value.as_bytes()))
+    all.map(|(name, value)| HeaderRef::new(name.as_bytes(), value.as_bytes()))
         .collect()
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use base64::prelude::{Engine, BASE64_STANDARD};
-use quiche::h3::{self, Event, Header, WireErrorCode};
+use quiche::h3::{self, Event, Header, HeaderRef, WireErrorCode};
 use sha2::{Digest, Sha256};
 
 use crate::{field, generated, Application, Connection, Content};
@@ -168,7 +168,7 @@ fn stop(quic: &mut Connection, stream: u64, code: WireErrorCode) {
 /// A response on its way.
 struct Response {
     /// The header section, until it is sent.
-    head: Option<Vec<Header>>,
+    head: Option<Head>,
     content: Content,
     /// The digest of what was sent, if it is wanted in the trailers.
     digest: Option<Sha256>,
@@ -191,18 +191,16 @@ impl Response {
         // for a short response that has some.
         let trailers = field("te").windows(8).any(|word| word == b"trailers");
         let mut digest = (trailers && content.is_file()).then(Sha256::new);
-        let mut head = vec![
-            header(":status", status),
-            header("content-length", &content.length().to_string()),
-        ];
-        match status {
-            "405" => head.push(header("allow", "GET, HEAD")),
-            "200" if digest.is_some() => head.push(header("trailer", "content-digest")),
-            "200" if !content.is_file() => {
-                head.push(header(generated::FIELD.0, generated::FIELD.1));
-            }
-            _ => {}
-        }
+        let head = Head {
+            status,
+            length: content.length(),
+            more: match status {
+                "405" => Some(("allow", "GET, HEAD")),
+                "200" if digest.is_some() => Some(("trailer", "content-digest")),
+                "200" if !content.is_file() => Some(generated::FIELD),
+                _ => None,
+            },
+        };
         if method == b"HEAD" {
             (content, digest) = (Content::generated(0), None);
         }
@@ -236,7 +234,8 @@ impl Response {
         // What a generated body has instead of a digest is the block itself.
         let trailers = self.digest.is_some();
         if let Some(head) = &self.head {
-            h3.send_response(quic, stream, head, self.content.length() == 0 && !trailers)?;
+            let is_all = self.content.length() == 0 && !trailers;
+            head.send(quic, h3, stream, is_all)?;
             self.head = None;
         }
         while !self.content.is_sent() {
@@ -256,10 +255,36 @@ impl Response {
         }
         if let Some(digest) = &self.digest {
             let digest = BASE64_STANDARD.encode(digest.clone().finalize());
-            let trailer = header("content-digest", &format!("sha-256=:{digest}:"));
+            let digest = format!("sha-256=:{digest}:");
+            let trailer = header("content-digest", &digest);
             h3.send_additional_headers(quic, stream, &[trailer], true, true)?;
         }
         Ok(())
+    }
+}
+
+/// The header section of a response.
+struct Head {
+    status: &'static str,
+    /// The content's length in bytes, also in response to HEAD.
+    length: u64,
+    /// The last field.
+    more: Option<(&'static str, &'static str)>,
+}
+
+impl Head {
+    fn send(
+        &self,
+        quic: &mut Connection,
+        h3: &mut h3::Connection,
+        stream: u64,
+        is_all: bool,
+    ) -> h3::Result<()> {
+        let length = self.length.to_string();
+        let fields = [(":status", self.status), ("content-length", &length)];
+        let fields = fields.into_iter().chain(self.more);
+        let section: Vec<_> = fields.map(|(name, value)| header(name, value)).collect();
+        h3.send_response(quic, stream, &section, is_all)
     }
 }
 
@@ -283,6 +308,6 @@ impl From<io::Error> for Failure {
     }
 }
 
-fn header(name: &str, value: &str) -> Header {
-    Header::new(name.as_bytes(), value.as_bytes())
+fn header<'a>(name: &'a str, value: &'a str) -> HeaderRef<'a> {
+    HeaderRef::new(name.as_bytes(), value.as_bytes())
 }
