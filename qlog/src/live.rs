@@ -71,7 +71,7 @@ impl<W: Write + Seek> Live<W> {
                 State::Copy(Box::new(Copy::new(output, &header, &Detail::All)?))
             }
             State::Copy(mut copy) => {
-                copy.write(&Event::parse(&record)?)?;
+                copy.write(&Event::written(&record)?)?;
                 State::Copy(copy)
             }
             State::Failed => State::Failed,

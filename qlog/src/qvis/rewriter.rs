@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use memchr::memmem;
 use serde::Deserialize;
 
 use super::copy::write_record;
@@ -143,16 +144,16 @@ impl Rewriter {
             return;
         };
         // A packet's payload is longer than that of any of its frames.
-        let field = format!("\"payload_length\":{length}");
-        let is_whole = |at: &usize| {
-            let next = event.data[at + field.len()..].bytes().next();
-            next.is_some_and(|next| !next.is_ascii_digit())
-        };
-        let mut places = event.data.match_indices(&field).map(|(at, _)| at);
-        if let Some(at) = places.find(is_whole) {
-            let at = event.position(event.data) + at;
-            let tagged = format!("\"payload_length\":{}", length.saturating_add(TAG));
-            self.edits.replace(at, field.len(), &tagged);
+        let places = memmem::find_iter(event.data.as_bytes(), PAYLOAD_LENGTH);
+        let mut numbers = places.map(|at| {
+            let number = &event.data[at + PAYLOAD_LENGTH.len()..];
+            let end = number.find(|c: char| !c.is_ascii_digit());
+            &number[..end.unwrap_or_default()]
+        });
+        if let Some(number) = numbers.find(|text| text.parse() == Ok(length)) {
+            let tagged = length.saturating_add(TAG).to_string();
+            let at = event.position(number);
+            self.edits.replace(at, number.len(), &tagged);
         }
     }
 
@@ -230,11 +231,16 @@ impl Rewriter {
 
 /// A counter with its increase as fields of their own: qvis shows an object as `[object Object]`.
 fn flat<'a>(name: &'a str, value: &'a str) -> Option<(&'a str, &'a str, String)> {
-    let is_object = name.starts_with("cf_lost_") && value.starts_with('{');
-    let Change { total, delta } = serde_json::from_str(value).ok().filter(|_| is_object)?;
+    if !name.starts_with("cf_lost_") || !value.starts_with('{') {
+        return None;
+    }
+    let Change { total, delta } = serde_json::from_str(value).ok()?;
     let text = format!("\"{name}_total\":{total},\"{name}_delta\":{delta}");
     Some((name, value, text))
 }
+
+/// The field with a packet's length, or that of data in a frame.
+const PAYLOAD_LENGTH: &[u8] = b"\"payload_length\":";
 
 /// Bytes of the authentication tag of a packet (RFC 9001, Section 5.3).
 const TAG: u64 = 16;
