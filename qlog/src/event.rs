@@ -159,7 +159,7 @@ impl<'a> Event<'a> {
     }
 
     /// Reads a record that quiche has just written. It is whole, so that its data need not be
-    /// parsed to find their end.
+    /// parsed to find their end. Where other fields follow, they are part of the data here.
     pub(crate) fn written(record: &Record<'a>) -> Result<Self, Error> {
         let text = record.utf8()?;
         match outline_of_quiche(text) {
@@ -211,7 +211,7 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Time, name and data of an event as quiche writes it: these fields in this order, and no others.
+/// Time, name and data of an event as quiche writes it: these fields in this order, to the end.
 fn outline_of_quiche(text: &str) -> Option<(&str, &str, &str)> {
     let (time, rest) = text.strip_prefix("{\"time\":")?.split_once(',')?;
     let (name, rest) = rest.strip_prefix("\"name\":\"")?.split_once('"')?;

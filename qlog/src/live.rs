@@ -8,7 +8,8 @@ use crate::qvis::{Copy, Detail, Summary};
 use crate::records::SEPARATOR;
 use crate::{Error, Event, Header, Record, LONGEST_RECORD};
 
-/// Takes what quiche writes and writes the copy for qvis.
+/// Takes what quiche writes and writes the copy for qvis. Not all is parsed: if a record is not
+/// JSON, the copy may contain it.
 ///
 /// After an error every write fails.
 pub struct Live<W: Write + Seek> {
@@ -71,7 +72,11 @@ impl<W: Write + Seek> Live<W> {
                 State::Copy(Box::new(Copy::new(output, &header, &Detail::All)?))
             }
             State::Copy(mut copy) => {
-                copy.write(&Event::written(&record)?)?;
+                // An event that is not as quiche writes it is parsed as a whole.
+                match copy.write(&Event::written(&record)?) {
+                    Err(Error::Corrupt { .. }) => copy.write(&Event::parse(&record)?)?,
+                    result => result?,
+                }
                 State::Copy(copy)
             }
             State::Failed => State::Failed,

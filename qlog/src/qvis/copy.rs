@@ -61,8 +61,8 @@ impl<W: Write + Seek> Copy<W> {
     /// When the event is not what its name says, and when the output cannot be
     /// written.
     pub fn write(&mut self, event: &Event) -> Result<(), Error> {
-        self.events += 1;
         self.rewriter.event(event, &mut self.text)?;
+        self.events += 1;
         self.pass_on()
     }
 

@@ -75,8 +75,8 @@ impl Rewriter {
             .replace(event.position(event.name), name.length, name.instead);
         match event.kind {
             Kind::Sent | Kind::Received => {
-                self.packets += 1;
                 self.packet(event, out)?;
+                self.packets += 1;
             }
             Kind::Lost => {
                 let packet: Packet = event.read()?;

@@ -5,7 +5,7 @@ use std::io::{Cursor, Read, Seek, Write};
 
 use super::sample::{copy, raw, stock, Contents};
 use petra_qlog::check::check;
-use petra_qlog::qvis::{fit, Detail, Size, Source};
+use petra_qlog::qvis::{fit, Detail, Size, Source, Summary};
 use petra_qlog::{Error, Kind, Live, Packet, Trace};
 
 #[test]
@@ -130,21 +130,38 @@ fn losses_are_inferred_even_where_they_are_not_counted() {
     );
 }
 
+/// The copy that is written along with a trace, which comes in parts of so many bytes.
+fn live(raw: &str, chunk: usize) -> (Vec<u8>, Summary) {
+    let mut output = Cursor::new(Vec::new());
+    let mut live = Live::new(&mut output);
+    for part in raw.as_bytes().chunks(chunk) {
+        live.write_all(part).unwrap();
+    }
+    let summary = live.finish().unwrap();
+    (output.into_inner(), summary)
+}
+
 #[test]
 fn a_copy_that_is_written_along_with_the_trace_is_the_same() {
     let raw = raw();
-    let (expected, _) = copy(&raw, &Detail::All).unwrap();
+    let (expected, summary) = copy(&raw, &Detail::All).unwrap();
     for chunk in [1, 7, 4096, raw.len()] {
-        let mut output = Cursor::new(Vec::new());
-        let mut live = Live::new(&mut output);
-        for part in raw.as_bytes().chunks(chunk) {
-            live.write_all(part).unwrap();
-        }
-        live.finish().unwrap();
+        let live = live(&raw, chunk);
         assert!(
-            output.into_inner() == expected.as_bytes(),
+            live == (expected.clone().into(), summary),
             "chunks of {chunk}"
         );
+    }
+}
+
+/// Applications may add events of their own to quiche's.
+#[test]
+fn so_is_one_of_a_trace_with_fields_after_the_data() {
+    for field in [r#""group_id":"x""#, r#""x":{"y":{}}"#] {
+        let raw = raw().replace("}\n", &format!(",{field}}}\n"));
+        let (expected, summary) = copy(&raw, &Detail::All).unwrap();
+        assert!(expected.contains(field));
+        assert!(live(&raw, 4096) == (expected.into(), summary), "{field}");
     }
 }
 
