@@ -147,6 +147,8 @@ struct Undo {
 #[derive(Clone)]
 struct Petra {
     config: PetraConfig,
+    /// The option as a duration: a transport asks for the packet threshold with each ACK.
+    timeout_floor: Duration,
     acks: GatheredAcks,
     window: Window,
     delivery: DeliveryRate,
@@ -188,6 +190,7 @@ impl Petra {
         let alpha = config.alpha.get();
         let window = Window::new(settings);
         Self {
+            timeout_floor: config.timeout_floor.duration(),
             acks: GatheredAcks::default(),
             slow_start: SlowStart::new(alpha, window.bytes()),
             window,
@@ -717,7 +720,7 @@ impl Controller for Petra {
     /// Mechanism 3: faster retransmission. Always an answer, so that the transport raises
     /// both thresholds by all of the reordering that it observes.
     fn packet_threshold(&self, rtt: &Rtt, pto: Duration) -> Option<u64> {
-        let timeout = pto.max(self.config.timeout_floor.duration());
+        let timeout = pto.max(self.timeout_floor);
         faster_retransmission(rtt.latest, timeout)
             .filter(|_| self.on().faster_retransmission)
             .or(Some(PACKET_THRESHOLD))
