@@ -88,8 +88,12 @@ pub fn get<'a>(
         (":path", path),
     ];
     let all = pseudo.iter().chain(fields);
-    all.map(|(name, value)| HeaderRef::new(name.as_bytes(), value.as_bytes()))
-        .collect()
+    all.map(|(name, value)| header(name, value)).collect()
+}
+
+/// A header field that borrows name and value.
+pub(crate) fn header<'a>(name: &'a str, value: &'a str) -> HeaderRef<'a> {
+    HeaderRef::new(name.as_bytes(), value.as_bytes())
 }
 
 /// Returns the value of the first field with this name.

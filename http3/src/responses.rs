@@ -6,9 +6,10 @@ use std::path::Path;
 use std::rc::Rc;
 
 use base64::prelude::{Engine, BASE64_STANDARD};
-use quiche::h3::{self, Event, Header, HeaderRef, WireErrorCode};
+use quiche::h3::{self, Event, Header, WireErrorCode};
 use sha2::{Digest, Sha256};
 
+use crate::http3::header;
 use crate::{field, generated, Application, Connection, Content};
 
 /// The longest header of a DATA frame, in bytes (RFC 9114, 7.1).
@@ -306,8 +307,4 @@ impl From<io::Error> for Failure {
     fn from(e: io::Error) -> Failure {
         Failure::File(e)
     }
-}
-
-fn header<'a>(name: &'a str, value: &'a str) -> HeaderRef<'a> {
-    HeaderRef::new(name.as_bytes(), value.as_bytes())
 }
