@@ -27,6 +27,8 @@
 // Connections, and responses of each, at a time.
 #define CONNECTIONS 8
 #define RESPONSES 16
+// Datagrams that a connection sends before acknowledgments are read again.
+#define BATCH 64
 
 struct response {
     uint64_t stream;
@@ -39,6 +41,10 @@ int aimd_register(void);
 
 struct connection {
     uint8_t id[ID_LEN];
+    // The client's first Destination Connection ID. All its Initial packets have it until the client
+    // knows ours (RFC 9000, Section 7.2), and a ClientHello may take two of them.
+    uint8_t first_id[QUICHE_MAX_CONN_ID_LEN];
+    size_t first_id_len;
     quiche_conn *quic;
     quiche_h3_conn *http;
     struct response responses[RESPONSES];
@@ -55,13 +61,21 @@ static void fail(const char *what) {
 }
 
 static struct connection *find(const uint8_t *id, size_t len) {
-    for (int i = 0; i < CONNECTIONS; i++)
-        if (connections[i].quic && len == ID_LEN && !memcmp(connections[i].id, id, ID_LEN))
-            return &connections[i];
+    for (int i = 0; i < CONNECTIONS; i++) {
+        struct connection *c = &connections[i];
+        if (!c->quic)
+            continue;
+        if (len == ID_LEN && !memcmp(c->id, id, ID_LEN))
+            return c;
+        if (len == c->first_id_len && !memcmp(c->first_id, id, len))
+            return c;
+    }
     return NULL;
 }
 
 static struct connection *accept_connection(quiche_config *config,
+                                            const uint8_t *first_id,
+                                            size_t first_id_len,
                                             const struct sockaddr_in *local,
                                             const struct sockaddr_in *peer) {
     for (int i = 0; i < CONNECTIONS; i++) {
@@ -71,6 +85,8 @@ static struct connection *accept_connection(quiche_config *config,
         memset(c, 0, sizeof *c);
         if (getrandom(c->id, ID_LEN, 0) != ID_LEN)
             fail("no random numbers");
+        memcpy(c->first_id, first_id, first_id_len);
+        c->first_id_len = first_id_len;
         c->quic = quiche_accept(c->id, ID_LEN, NULL, 0, (const struct sockaddr *)local, sizeof *local,
                                 (const struct sockaddr *)peer, sizeof *peer, config);
         return c->quic ? c : NULL;
@@ -136,16 +152,22 @@ static void serve(struct connection *c) {
     }
 }
 
-static void send_packets(int fd, struct connection *c) {
+// Returns true if there may be more to send.
+static bool send_packets(int fd, struct connection *c) {
     uint8_t out[LARGEST_DATAGRAM];
     quiche_send_info info;
-    ssize_t length;
-    while ((length = quiche_conn_send(c->quic, out, sizeof out, &info)) > 0)
+    int sent;
+    for (sent = 0; sent < BATCH; sent++) {
+        ssize_t length = quiche_conn_send(c->quic, out, sizeof out, &info);
+        if (length <= 0)
+            break;
         // What the kernel has no room for is a packet lost.
         sendto(fd, out, length, 0, (struct sockaddr *)&info.to, info.to_len);
+    }
     quiche_conn_path_stats(c->quic, 0, &c->stats);
     if (c->stats.bytes_in_flight > c->most_in_flight)
         c->most_in_flight = c->stats.bytes_in_flight;
+    return sent == BATCH;
 }
 
 static void receive_packets(int fd, quiche_config *config, struct sockaddr_in *local) {
@@ -165,7 +187,7 @@ static void receive_packets(int fd, quiche_config *config, struct sockaddr_in *l
         struct connection *c = find(dcid, dcid_len);
         // 1 is an Initial packet. No first datagram of a client's is smaller than that.
         if (!c && type == 1 && length >= QUICHE_MIN_CLIENT_INITIAL_LEN && quiche_version_is_supported(version))
-            c = accept_connection(config, local, &peer);
+            c = accept_connection(config, dcid, dcid_len, local, &peer);
         if (!c)
             continue;
         quiche_recv_info info = {(struct sockaddr *)&peer, peer_len, (struct sockaddr *)local, sizeof *local};
@@ -206,8 +228,9 @@ int main(int argc, char **argv) {
     printf("listening on %s:%d\n", argv[1], ntohs(local.sin_port));
     fflush(stdout);
 
+    bool more = false;
     for (;;) {
-        uint64_t timeout = UINT64_MAX;
+        uint64_t timeout = more ? 0 : UINT64_MAX;
         for (int i = 0; i < CONNECTIONS; i++)
             if (connections[i].quic) {
                 uint64_t due = quiche_conn_timeout_as_millis(connections[i].quic);
@@ -216,6 +239,7 @@ int main(int argc, char **argv) {
         struct pollfd pollfd = {fd, POLLIN, 0};
         poll(&pollfd, 1, timeout == UINT64_MAX ? -1 : (int)timeout);
         receive_packets(fd, config, &local);
+        more = false;
         for (int i = 0; i < CONNECTIONS; i++) {
             struct connection *c = &connections[i];
             if (!c->quic)
@@ -223,7 +247,7 @@ int main(int argc, char **argv) {
             if (quiche_conn_timeout_as_millis(c->quic) == 0)
                 quiche_conn_on_timeout(c->quic);
             serve(c);
-            send_packets(fd, c);
+            more |= send_packets(fd, c);
             if (quiche_conn_is_closed(c->quic)) {
                 printf("window %zu, at most %zu in flight, pacing rate %" PRIu64 ", rtt %" PRIu64 "\n",
                        c->stats.cwnd, c->most_in_flight, c->stats.pacing_rate, c->stats.rtt);
