@@ -16,7 +16,9 @@ use anyhow::{Context, Result};
 use boring::ssl::{SslContextBuilder, SslMethod};
 use clap::{CommandFactory, Parser};
 use indicatif::{ProgressBar, ProgressStyle};
-use petra_http3::{udp, Connector, Controller, Download, Report, Session, Transport};
+use petra_http3::{
+    parse_time, udp, warn, Connector, Controller, Download, Report, Session, Transport,
+};
 use serde::Serialize;
 use url::Url;
 
@@ -46,7 +48,7 @@ struct Args {
     repeat: u32,
 
     /// Stop this long after the first request, and keep the bytes so far
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     time_limit: Option<Duration>,
 
     /// Keep the downloads in this folder, under the last part of their paths
@@ -67,7 +69,7 @@ struct Args {
 
     /// Time within which a server must respond
     #[arg(long, value_name = "TIME", default_value = "10s",
-          value_parser = humantime::parse_duration)]
+          value_parser = parse_time)]
     connect_timeout: Duration,
 
     #[command(flatten)]
@@ -121,7 +123,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(e) => {
-            eprintln!("http3-client: {e:#}");
+            warn(format_args!("http3-client: {e:#}"));
             ExitCode::FAILURE
         }
     }
@@ -176,13 +178,21 @@ fn run(args: &Args, cc: &str, downloads: Vec<Download>) -> Result<(Summary, bool
         timeout: args.connect_timeout,
     };
     let mut sessions = vec![];
-    for (url, downloads) in by_server(downloads) {
-        let session = Session::open(&mut connector, &url, downloads, args.parallel.into());
-        sessions.push(session?);
+    let mut results = vec![];
+    for (url, mut downloads) in by_server(downloads) {
+        match Session::open(&mut connector, &url, &mut downloads, args.parallel.into()) {
+            Ok(session) => sessions.push(session),
+            // The downloads from other servers go on.
+            Err(e) => {
+                downloads
+                    .iter_mut()
+                    .for_each(|it| it.fail(format!("{e:#}")));
+                results.push((downloads.into(), None));
+            }
+        }
     }
     let mut signals = udp::Signals::catch()?;
     let bar = progress_bar();
-    let mut results = vec![];
     let mut first_request = None;
     // When it was ended early, and whether a signal did.
     let mut stopped = None;
@@ -287,7 +297,7 @@ fn print(summary: &Summary, json: bool) -> Result<()> {
     }
     for download in &summary.downloads {
         if let Some(error) = &download.error {
-            eprintln!("{}: {error}", download.url);
+            warn(format_args!("{}: {error}", download.url));
         }
     }
     let verified = summary.downloads.iter().filter(|d| d.verified).count();

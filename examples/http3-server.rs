@@ -21,7 +21,8 @@ use boring::ssl::{SslContextBuilder, SslFiletype, SslMethod};
 use clap::{CommandFactory, Parser};
 use petra_http3::accept::{Acceptor, ID_LEN};
 use petra_http3::{
-    certs, expire, udp, warn, Controller, Handshakes, Http3, Limits, Logs, Responses, Transport,
+    certs, expire, parse_time, udp, warn, Controller, Handshakes, Http3, Limits, Logs, Responses,
+    Transport,
 };
 use quiche::{h3::WireErrorCode, ConnectionId, Header, RecvInfo};
 
@@ -59,7 +60,7 @@ struct Args {
 
     /// Time within which downloads must finish after SIGINT or SIGTERM
     #[arg(long, value_name = "TIME", default_value = "10s",
-          value_parser = humantime::parse_duration)]
+          value_parser = parse_time)]
     grace: Duration,
 
     #[command(flatten)]

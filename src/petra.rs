@@ -542,7 +542,7 @@ impl Petra {
             self.undo = None;
         }
         let before = self.window.bytes();
-        let heavy = self.loss_rate.is_heavy(self.window.datagram());
+        let heavy = self.loses_heavily();
         let hidden = self.losses_show_queue();
         let explained = hidden || self.grows_as_cubic();
         self.hidden_queue |= hidden;

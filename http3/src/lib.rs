@@ -37,5 +37,5 @@ pub use logs::Logs;
 pub use requests::{Progress, Requests};
 pub use responses::Responses;
 pub use session::{Connector, Session};
-pub use transport::{Controller, Transport, WRITE_AHEAD};
+pub use transport::{parse_time, Controller, Transport, WRITE_AHEAD};
 pub use warn::warn;

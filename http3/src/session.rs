@@ -5,7 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use anyhow::{bail, Context, Result};
+use anyhow::{anyhow, bail, Context, Result};
 use boring::ssl::SslRef;
 use quiche::h3::WireErrorCode;
 use url::{Host, Url};
@@ -43,26 +43,34 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins to connect to the server of `url`, for `downloads` of which
-    /// `parallel` run at a time.
+    /// Begins to connect to the server of `url`, for `downloads` of which `parallel` run at a time.
+    ///
+    /// # Errors
+    ///
+    /// A host without an address, or with none that can be connected to. The downloads are left.
     pub fn open(
         connector: &mut Connector,
         url: &Url,
-        downloads: VecDeque<Download>,
+        downloads: &mut VecDeque<Download>,
         parallel: usize,
     ) -> Result<Session> {
         let host = url.host().context("URL: missing host")?.to_owned();
         let mut addresses = addresses(url)?;
-        let first = addresses
-            .pop_front()
-            .with_context(|| format!("{host}: host without an address"))?;
-        let client = connect(connector, &host, first)?;
+        let mut client = Err(anyhow!("{host}: host without an address"));
+        while let Some(address) = addresses.pop_front() {
+            client = connect(connector, &host, address)
+                .with_context(|| format!("{host}: cannot connect to {address}"));
+            if client.is_ok() {
+                break;
+            }
+        }
+        let client = client?;
         let begun = Instant::now();
         Ok(Session {
             host,
             addresses,
             client,
-            http3: Http3::new(Requests::new(downloads, parallel)),
+            http3: Http3::new(Requests::new(std::mem::take(downloads), parallel)),
             begun,
             deadline: begun + connector.timeout,
             handshake: None,

@@ -18,6 +18,22 @@ const WINDOW: u64 = 48 << 20;
 /// much as the pacer lets out at once.
 pub const WRITE_AHEAD: usize = 16 << 10;
 
+/// Longest time that an option may have. Clocks can add it to the present.
+const LONGEST_TIME: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// Parses a time of an option, such as `1.5s`.
+///
+/// # Errors
+///
+/// A text that is no time, or one of more than a year.
+pub fn parse_time(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|e| e.to_string())?;
+    if time > LONGEST_TIME {
+        return Err(format!("too long (got {text}); expected at most a year"));
+    }
+    Ok(time)
+}
+
 /// Options that select the congestion controller.
 #[derive(clap::Args)]
 pub struct Controller {
@@ -92,7 +108,7 @@ pub struct Transport {
 
     /// Idle timeout of a connection; 0s for none
     #[arg(long, value_name = "TIME", default_value = "30s",
-          value_parser = humantime::parse_duration)]
+          value_parser = parse_time)]
     idle_timeout: Duration,
 
     /// Write a qlog of every connection into this folder

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <quiche.h>
@@ -20,10 +21,9 @@ struct aimd {
 
 static bool check_options(const char *name, const char *options, char *error, size_t error_len) {
     (void)name;
-    unsigned packets = 0;
-    int end = 0;
-    sscanf(options, "%5u%n", &packets, &end);
-    if (!options[end] && (packets >= 2 || !*options))
+    size_t digits = strspn(options, "0123456789");
+    unsigned long packets = strtoul(options, NULL, 10);
+    if (!options[digits] && (!digits || (packets >= 2 && packets <= 99999)))
         return true;
     snprintf(error, error_len, "packets: out of range (got %s); expected 2 to 99999", options);
     return false;

@@ -29,11 +29,16 @@
 #define RESPONSES 16
 // Datagrams that a connection sends before acknowledgments are read again.
 #define BATCH 64
+// RFC 9114, Section 8.1.
+#define H3_GENERAL_PROTOCOL_ERROR 0x101
 
 struct response {
     uint64_t stream;
+    const char *status;
     uint64_t left;
-    // Whether the end of the stream is still to be sent.
+    // True once the window had room for the header section.
+    bool begun;
+    // True while the end of the stream is still to be sent.
     bool open;
 };
 
@@ -94,29 +99,74 @@ static struct connection *accept_connection(quiche_config *config,
     return NULL;
 }
 
-// Puts n into *arg when the header is `:path: /bytes/<n>`.
-static int read_path(uint8_t *name, size_t name_len, uint8_t *value, size_t value_len, void *arg) {
-    char path[64] = {0};
-    if (name_len == 5 && !memcmp(name, ":path", 5) && value_len < sizeof path) {
-        memcpy(path, value, value_len);
-        sscanf(path, "/bytes/%" SCNu64, (uint64_t *)arg);
-    }
+// What a request asks for.
+struct request {
+    bool get;
+    // Of the body; UINT64_MAX if there is none of that path.
+    uint64_t length;
+};
+
+static bool is(const uint8_t *text, size_t len, const char *expected) {
+    return len == strlen(expected) && !memcmp(text, expected, len);
+}
+
+// Reads the method, and n of the path `/bytes/<n>`.
+static int read_field(uint8_t *name, size_t name_len, uint8_t *value, size_t value_len, void *arg) {
+    static const char folder[] = "/bytes/";
+    const size_t before = sizeof folder - 1;
+    struct request *request = arg;
+    char path[32] = {0};
+    if (is(name, name_len, ":method"))
+        request->get = is(value, value_len, "GET");
+    if (!is(name, name_len, ":path") || value_len >= sizeof path)
+        return 0;
+    memcpy(path, value, value_len);
+    size_t digits = value_len > before ? strspn(path + before, "0123456789") : 0;
+    // So many digits are no overflow.
+    if (!strncmp(path, folder, before) && digits && digits < 19 && before + digits == value_len)
+        request->length = strtoull(path + before, NULL, 10);
     return 0;
 }
 
 static void respond(struct connection *c, uint64_t stream, quiche_h3_event *event) {
-    uint64_t length = UINT64_MAX;
-    quiche_h3_event_for_each_header(event, read_path, &length);
-    const char *status = length == UINT64_MAX ? "404" : "200";
-    quiche_h3_header headers[] = {
-        {(const uint8_t *)":status", 7, (const uint8_t *)status, 3},
-    };
-    quiche_h3_send_response(c->http, c->quic, stream, headers, 1, length == UINT64_MAX);
-    for (int i = 0; i < RESPONSES && length != UINT64_MAX; i++)
+    struct request request = {false, UINT64_MAX};
+    quiche_h3_event_for_each_header(event, read_field, &request);
+    const char *status = !request.get ? "405" : request.length == UINT64_MAX ? "404" : "200";
+    uint64_t length = *status == '2' ? request.length : 0;
+    // There are no more streams than places.
+    for (int i = 0; i < RESPONSES; i++)
         if (!c->responses[i].open) {
-            c->responses[i] = (struct response){stream, length, true};
+            c->responses[i] = (struct response){stream, status, length, false, true};
             return;
         }
+}
+
+// Sends what the window has room for.
+static void send_response(struct connection *c, struct response *r) {
+    if (!r->begun) {
+        quiche_h3_header headers[] = {
+            {(const uint8_t *)":status", 7, (const uint8_t *)r->status, 3},
+        };
+        int sent = quiche_h3_send_response(c->http, c->quic, r->stream, headers, 1, r->left == 0);
+        if (sent < 0) {
+            // There is no room now, or nobody who wants it.
+            r->open = sent == QUICHE_H3_ERR_STREAM_BLOCKED;
+            return;
+        }
+        r->begun = true;
+        r->open = r->left > 0;
+    }
+    while (r->open) {
+        size_t length = r->left < sizeof zeros ? r->left : sizeof zeros;
+        bool end = r->left == length;
+        ssize_t sent = quiche_h3_send_body(c->http, c->quic, r->stream, zeros, length, end);
+        if (sent < 0) {
+            r->open = sent == QUICHE_H3_ERR_DONE;
+            return;
+        }
+        r->left -= sent;
+        r->open = r->left > 0;
+    }
 }
 
 static void serve(struct connection *c) {
@@ -126,8 +176,12 @@ static void serve(struct connection *c) {
         quiche_h3_config *config = quiche_h3_config_new();
         c->http = quiche_h3_conn_new_with_transport(c->quic, config);
         quiche_h3_config_free(config);
-        if (!c->http)
-            fail("no HTTP/3 connection");
+        if (!c->http) {
+            // Such as a client that allows no unidirectional streams.
+            static const uint8_t reason[] = "no room for HTTP/3's control streams";
+            quiche_conn_close(c->quic, true, H3_GENERAL_PROTOCOL_ERROR, reason, sizeof reason - 1);
+            return;
+        }
     }
     quiche_h3_event *event;
     int64_t stream;
@@ -136,20 +190,9 @@ static void serve(struct connection *c) {
             respond(c, stream, event);
         quiche_h3_event_free(event);
     }
-    for (int i = 0; i < RESPONSES; i++) {
-        struct response *r = &c->responses[i];
-        while (r->open) {
-            size_t length = r->left < sizeof zeros ? r->left : sizeof zeros;
-            ssize_t sent = quiche_h3_send_body(c->http, c->quic, r->stream, zeros, length, r->left == length);
-            // There is no room now, or nobody who wants it.
-            if (sent < 0) {
-                r->open = sent == QUICHE_H3_ERR_DONE;
-                break;
-            }
-            r->left -= sent;
-            r->open = (size_t)sent < length || r->left > 0;
-        }
-    }
+    for (int i = 0; i < RESPONSES; i++)
+        if (c->responses[i].open)
+            send_response(c, &c->responses[i]);
 }
 
 // Returns true if there may be more to send.
@@ -198,6 +241,9 @@ static void receive_packets(int fd, quiche_config *config, struct sockaddr_in *l
 int main(int argc, char **argv) {
     if (argc != 6)
         fail("expected ADDRESS PORT CERT KEY CONTROLLER");
+    unsigned long port = strtoul(argv[2], NULL, 10);
+    if (!*argv[2] || argv[2][strspn(argv[2], "0123456789")] || port > UINT16_MAX)
+        fail("PORT: not a port; expected 0 to 65535");
 
     petra_register(); // one
     if (aimd_register() != 0)
@@ -220,7 +266,7 @@ int main(int argc, char **argv) {
     quiche_config_set_initial_max_streams_uni(config, 16);
 
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-    struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[2]))};
+    struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = htons(port)};
     socklen_t local_len = sizeof local;
     if (!inet_aton(argv[1], &local.sin_addr) || bind(fd, (struct sockaddr *)&local, sizeof local) < 0 ||
         getsockname(fd, (struct sockaddr *)&local, &local_len) < 0)

@@ -187,8 +187,17 @@ impl Scenario {
             !self.sample_every.is_zero(),
             "sample_every: out of range (got 0s); expected more"
         );
+        let samples = self.duration.as_nanos() / self.sample_every.as_nanos();
+        ensure!(
+            samples <= Self::MOST_SAMPLES,
+            "sample_every: too short for the duration (got {samples} samples); expected at most {}",
+            Self::MOST_SAMPLES
+        );
         Ok(())
     }
+
+    /// A gigabyte of them.
+    const MOST_SAMPLES: u128 = 10_000_000;
 
     /// As many flows as there are ports.
     const MOST_FLOWS: usize = 60_000;

@@ -1,6 +1,7 @@
 //! The response to each congestion signal, as a value: reduce the window, or keep it and why.
 
 use super::super::controller::{Ack, CongestionExperienced, Loss, Pto};
+use super::loss_rate::MIN_CONGESTION_LOSS_RATE;
 use super::policing::POLICED_SHARE;
 use super::standing_queue::StandingQueue;
 use super::{Petra, Target};
@@ -118,12 +119,19 @@ impl Why {
 }
 
 impl Petra {
+    /// Reports losses that are congestion without any other sign, in the last window or in a long
+    /// time.
+    pub(super) fn loses_heavily(&self) -> bool {
+        let datagram = self.window.datagram();
+        self.loss_rate.is_heavy(datagram) || self.loss_history.is_heavy(datagram)
+    }
+
     /// The response to a loss: mechanism 4, best recovery.
     pub(super) fn loss_response(&self, loss: &Loss) -> Decision {
         if self.window.sent_before_recovery(loss.last_sent) {
             return Decision::Keep(Why::SentBeforeRecovery);
         }
-        let heavy = self.loss_rate.is_heavy(self.window.datagram());
+        let heavy = self.loses_heavily();
         let bytes = self.window.bytes();
         let Some(Target { bdp, bytes: target }) = self.target() else {
             return if heavy || !self.on().best_recovery {
@@ -164,11 +172,12 @@ impl Petra {
     /// lost, while every packet waits.
     pub(super) fn losses_show_queue(&self) -> bool {
         let datagram = self.window.datagram();
-        let heavy = self.loss_rate.is_heavy(datagram);
+        // The queue is a sign of its own: what is lost by chance need not be excluded.
+        let many = self.loss_rate.is_above(MIN_CONGESTION_LOSS_RATE, datagram);
         let lasting = self
             .loss_history
             .is_above(MIN_HIDDEN_QUEUE_LOSS_RATE, datagram);
-        (heavy || lasting) && self.test_queue(StandingQueue::may_be_hidden)
+        (many || lasting) && self.test_queue(StandingQueue::may_be_hidden)
     }
 
     /// The response to losses of a queue that the base RTT hides. It also begins a test for

@@ -4,10 +4,20 @@ use super::super::window::Window;
 
 /// Loss rate above which losses are congestion even without a queue. BBRv2 uses 2 %, but
 /// radio links lose that much, and this controller has other signs of a queue.
-const MIN_CONGESTION_LOSS_RATE: f64 = 0.1;
+pub(super) const MIN_CONGESTION_LOSS_RATE: f64 = 0.1;
 
 /// Loss rate above which losses behind a policer show other flows: the 2 % of BBRv2.
 const MIN_NOTABLE_LOSS_RATE: f64 = 0.02;
+
+/// Standard deviations by which heavy losses exceed those of a path that loses as much at random
+/// ([`MIN_CONGESTION_LOSS_RATE`]), in a window and in a long time. Of 24 datagrams, 3 are often
+/// lost where the path loses 5 %. The tables of docs/attempts.md ("Losses by chance") chose them.
+const HEAVY_DEVIATIONS: f64 = 2.0;
+const LONG_HEAVY_DEVIATIONS: f64 = 1.0;
+
+/// Datagrams from which on the losses of a long time may be heavy. The loss rate of a window
+/// describes fewer.
+const MIN_LONG_HEAVY_DATAGRAMS: f64 = 256.0;
 
 /// Lost datagrams that are too few to measure a loss rate.
 const MAX_INSIGNIFICANT_DATAGRAMS: f64 = 2.0;
@@ -28,29 +38,36 @@ pub(super) struct LossRate {
     windows: f64,
     /// The memory in datagrams, if the windows are less.
     datagrams: f64,
+    /// The standard deviations of heavy losses, and the datagrams that it takes to know them.
+    deviations: f64,
+    least: f64,
     acked: f64,
     lost: f64,
 }
 
 impl Default for LossRate {
     fn default() -> Self {
-        Self::of(1.0, MIN_MEMORY_DATAGRAMS)
-    }
-}
-
-impl LossRate {
-    fn of(windows: f64, datagrams: f64) -> Self {
         Self {
-            windows,
-            datagrams,
+            windows: 1.0,
+            datagrams: MIN_MEMORY_DATAGRAMS,
+            deviations: HEAVY_DEVIATIONS,
+            least: 0.0,
             acked: 0.0,
             lost: 0.0,
         }
     }
+}
 
+impl LossRate {
     /// The loss rate over a time in which losses that come in bursts are few or many.
     pub(super) fn of_long_time() -> Self {
-        Self::of(LONG_MEMORY_WINDOWS, LONG_MEMORY_DATAGRAMS)
+        Self {
+            windows: LONG_MEMORY_WINDOWS,
+            datagrams: LONG_MEMORY_DATAGRAMS,
+            deviations: LONG_HEAVY_DEVIATIONS,
+            least: MIN_LONG_HEAVY_DATAGRAMS,
+            ..Self::default()
+        }
     }
 
     pub(super) fn on_ack(&mut self, bytes: u64, window: &Window) {
@@ -73,9 +90,14 @@ impl LossRate {
     }
 
     /// Reports congestion from the loss rate alone. A path may have hardly any buffer, or
-    /// drop packets by a policy, and then no queue shows.
+    /// drop packets by a policy, and then no queue shows. The bound is that of a binomial
+    /// distribution, so that few datagrams decide nothing by chance.
     pub(super) fn is_heavy(&self, datagram: f64) -> bool {
-        self.is_above(MIN_CONGESTION_LOSS_RATE, datagram)
+        let all = (self.acked + self.lost) / datagram;
+        let mean = MIN_CONGESTION_LOSS_RATE * all;
+        let deviation = (mean * (1.0 - MIN_CONGESTION_LOSS_RATE)).sqrt();
+        let least = (mean + self.deviations * deviation).max(MAX_INSIGNIFICANT_DATAGRAMS);
+        all >= self.least && self.lost > least * datagram
     }
 
     /// The share of the bytes that was lost.
@@ -128,10 +150,29 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_tenth_is_heavy() {
-        // 4 of 40 is a tenth, 5 of 41 more.
-        assert!(!after(36, 4).is_heavy(DATAGRAM));
-        assert!(after(36, 5).is_heavy(DATAGRAM));
+    fn two_deviations_above_a_tenth_are_heavy() {
+        // Of 40, a tenth is 4, with a standard deviation of 1.9: together 7.8.
+        assert!(!after(33, 7).is_heavy(DATAGRAM));
+        assert!(after(32, 8).is_heavy(DATAGRAM));
+        // Of 24, 2.4 and 1.5: 5.3.
+        assert!(!after(19, 5).is_heavy(DATAGRAM));
+        assert!(after(18, 6).is_heavy(DATAGRAM));
+    }
+
+    #[test]
+    fn a_deviation_above_a_tenth_is_heavy_in_a_long_time() {
+        let after = |acked: u64, lost: u64| {
+            let mut rate = LossRate::of_long_time();
+            rate.on_ack(acked * 1_200, &window(10));
+            rate.on_loss(lost * 1_200, &window(10));
+            rate
+        };
+        // Of 500, 50 and 6.7: 56.7.
+        assert!(!after(444, 56).is_heavy(DATAGRAM));
+        assert!(after(443, 57).is_heavy(DATAGRAM));
+        // Fewer than 256 are too few.
+        assert!(!after(155, 100).is_heavy(DATAGRAM));
+        assert!(after(156, 100).is_heavy(DATAGRAM));
     }
 
     #[test]

@@ -250,7 +250,7 @@ mod on_loss {
     fn heavy_losses_are_congestion_even_without_a_queue() {
         let mut petra = steady(petra());
         petra.on_loss(&Loss {
-            bytes: 10 * DATAGRAM,
+            bytes: 14 * DATAGRAM,
             ..loss(2_000)
         });
         // To the BDP of 12 000, but not below 0.7 x 20 000.
@@ -456,8 +456,8 @@ mod on_loss {
         assert_eq!(kept, Decision::Keep(Why::NoQueue));
         petra.loss_rate.on_loss(3 * DATAGRAM, &petra.window);
         assert_near(reduction(petra.loss_response(&loss(2_000))), 17_000.0);
-        // A tenth, which is not the policer's: as without one.
-        petra.loss_rate.on_loss(10 * DATAGRAM, &petra.window);
+        // More than a tenth, which is not the policer's: as without one.
+        petra.loss_rate.on_loss(14 * DATAGRAM, &petra.window);
         assert_near(reduction(petra.loss_response(&loss(2_000))), 14_000.0);
         petra.on_loss(&loss(2_000));
         assert!(petra.policing.is_detected() && petra.policing.may_dip());
@@ -466,7 +466,7 @@ mod on_loss {
     #[test]
     fn a_heavy_loss_above_the_safe_window_reduces_to_seven_tenths() {
         let mut petra = behind_a_policer(10_000.0);
-        petra.loss_rate.on_loss(13 * DATAGRAM, &petra.window);
+        petra.loss_rate.on_loss(16 * DATAGRAM, &petra.window);
         assert_near(reduction(petra.loss_response(&loss(2_000))), 14_000.0);
         petra.on_loss(&loss(2_000));
         assert!(petra.policing.is_detected());

@@ -3,7 +3,7 @@
 use std::net::UdpSocket;
 use std::process::{Command, Output};
 
-use super::harness::{assert_fails, client, ended, example, output, Server};
+use super::harness::{assert_fails, client, ended, example, output, summary, Server};
 
 fn server(args: &[&str]) -> Output {
     let mut server = Command::new(example("http3-server"));
@@ -63,6 +63,7 @@ fn malformed_arguments_are_usage_errors() {
         &[],
         &["https://127.0.0.1/", "--parallel", "0"],
         &["https://127.0.0.1/", "--time-limit", "soon"],
+        &["https://127.0.0.1/", "--connect-timeout", "500000000000y"],
         &["https://127.0.0.1/", "--max-datagram-size", "100"],
         &["https://127.0.0.1/", "--ca", "x", "--insecure"],
     ] {
@@ -149,6 +150,26 @@ fn a_server_that_is_not_there_is_reported_at_once() {
     assert_fails(&output, 1, &format!("cannot reach {nobody}"));
     let output = client(&["https://no-such-host.invalid/"]).output().unwrap();
     assert_fails(&output, 1, "no-such-host.invalid");
+}
+
+#[test]
+fn a_host_without_an_address_leaves_the_other_downloads() {
+    let server = Server::start(&[]);
+    let urls = ["https://no-such-host.invalid/x", &server.url("/bytes/10")];
+    let output = server.client(&urls).output().unwrap();
+    let summary = summary(&output);
+    let downloads = summary["downloads"].as_array().unwrap();
+    let of = |host: &str| {
+        downloads
+            .iter()
+            .find(|it| it["url"].as_str().unwrap().contains(host))
+    };
+    assert!(
+        of("no-such-host").unwrap()["error"].is_string(),
+        "{summary}"
+    );
+    assert_eq!(of("bytes/10").unwrap()["verified"], true, "{summary}");
+    assert_fails(&output, 1, "");
 }
 
 #[test]

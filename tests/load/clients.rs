@@ -41,7 +41,7 @@ pub(crate) fn connector(change: impl FnOnce(&mut quiche::Config)) -> Connector {
 pub(crate) fn session(connector: &mut Connector, server: SocketAddr, path: &str) -> Session {
     let url = Url::parse(&format!("https://{server}{path}")).expect("a URL");
     let download = Download::new(url.clone(), None);
-    Session::open(connector, &url, [download].into(), 1).expect("a socket")
+    Session::open(connector, &url, &mut [download].into(), 1).expect("a socket")
 }
 
 /// Clients of one server.

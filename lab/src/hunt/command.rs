@@ -17,6 +17,7 @@ use crate::batch::{interrupted, Progress, Unmet};
 use crate::note::note;
 use crate::plan::{Plan, Space, Spot};
 use crate::results::write_whole;
+use crate::shell;
 use crate::units::{parse_at_least_one, parse_whole, SEED_RANGE};
 
 /// The scenarios that are tried again with other seeds.
@@ -86,7 +87,8 @@ impl Hunt {
         if self.islands.is_shard() {
             let file = self.islands.journal(&self.out);
             writeln!(out, "runs: {}", file.display())?;
-            writeln!(out, "when all have ended: {}", self.again())?;
+            let folder = shell::path(&self.out);
+            writeln!(out, "when all have ended: {} --out {folder}", self.again())?;
             return Ok(());
         }
         let list = self.out.join(format!("{name}-tried.csv"));
@@ -154,7 +156,7 @@ impl Hunt {
     fn again(&self) -> String {
         format!(
             "petra-lab hunt {} --tries {} --seed {}{}",
-            self.plan.display(),
+            shell::path(&self.plan),
             self.tries,
             self.seed,
             self.islands.option()
