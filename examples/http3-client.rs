@@ -68,8 +68,7 @@ struct Args {
     insecure: bool,
 
     /// Time within which a server must respond
-    #[arg(long, value_name = "TIME", default_value = "10s",
-          value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     connect_timeout: Duration,
 
     #[command(flatten)]

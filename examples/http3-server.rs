@@ -59,8 +59,7 @@ struct Args {
     cert_dir: PathBuf,
 
     /// Time within which downloads must finish after SIGINT or SIGTERM
-    #[arg(long, value_name = "TIME", default_value = "10s",
-          value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     grace: Duration,
 
     #[command(flatten)]

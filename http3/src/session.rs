@@ -56,15 +56,7 @@ impl Session {
     ) -> Result<Session> {
         let host = url.host().context("URL: missing host")?.to_owned();
         let mut addresses = addresses(url)?;
-        let mut client = Err(anyhow!("{host}: host without an address"));
-        while let Some(address) = addresses.pop_front() {
-            client = connect(connector, &host, address)
-                .with_context(|| format!("{host}: cannot connect to {address}"));
-            if client.is_ok() {
-                break;
-            }
-        }
-        let client = client?;
+        let client = connect_to_next(connector, &host, &mut addresses)?;
         let begun = Instant::now();
         Ok(Session {
             host,
@@ -153,10 +145,10 @@ impl Session {
         if self.handshake.is_some() {
             return Ok(false);
         }
-        let Some(address) = self.addresses.pop_front() else {
+        if self.addresses.is_empty() {
             return Ok(false);
-        };
-        self.client = connect(connector, &self.host, address)?;
+        }
+        self.client = connect_to_next(connector, &self.host, &mut self.addresses)?;
         self.begun = Instant::now();
         self.deadline = self.begun + connector.timeout;
         Ok(true)
@@ -183,6 +175,23 @@ impl Session {
         self.client.send().ok();
         (self.http3.application.into_ended(), self.handshake)
     }
+}
+
+/// Takes addresses until one of them can be connected to.
+fn connect_to_next(
+    connector: &mut Connector,
+    host: &Host,
+    addresses: &mut VecDeque<SocketAddr>,
+) -> Result<Client> {
+    let mut client = Err(anyhow!("{host}: host without an address"));
+    while let Some(address) = addresses.pop_front() {
+        client = connect(connector, host, address)
+            .with_context(|| format!("{host}: cannot connect to {address}"));
+        if client.is_ok() {
+            break;
+        }
+    }
+    client
 }
 
 fn connect(connector: &mut Connector, host: &Host, peer: SocketAddr) -> Result<Client> {

@@ -107,8 +107,7 @@ pub struct Transport {
     max_datagram_size: u16,
 
     /// Idle timeout of a connection; 0s for none
-    #[arg(long, value_name = "TIME", default_value = "30s",
-          value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_time)]
     idle_timeout: Duration,
 
     /// Write a qlog of every connection into this folder

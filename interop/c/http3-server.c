@@ -46,8 +46,8 @@ int aimd_register(void);
 
 struct connection {
     uint8_t id[ID_LEN];
-    // The client's first Destination Connection ID. All its Initial packets have it until the client
-    // knows ours (RFC 9000, Section 7.2), and a ClientHello may take two of them.
+    // The client's first Destination Connection ID. All its Initial packets have it until it knows
+    // ours (RFC 9000, Section 7.2), and a ClientHello may take two of them.
     uint8_t first_id[QUICHE_MAX_CONN_ID_LEN];
     size_t first_id_len;
     quiche_conn *quic;

@@ -143,7 +143,10 @@ mod tests {
     }
 
     fn after(acked: u64, lost: u64) -> LossRate {
-        let mut rate = LossRate::default();
+        with(LossRate::default(), acked, lost)
+    }
+
+    fn with(mut rate: LossRate, acked: u64, lost: u64) -> LossRate {
         rate.on_ack(acked * 1_200, &window(10));
         rate.on_loss(lost * 1_200, &window(10));
         rate
@@ -161,12 +164,7 @@ mod tests {
 
     #[test]
     fn a_deviation_above_a_tenth_is_heavy_in_a_long_time() {
-        let after = |acked: u64, lost: u64| {
-            let mut rate = LossRate::of_long_time();
-            rate.on_ack(acked * 1_200, &window(10));
-            rate.on_loss(lost * 1_200, &window(10));
-            rate
-        };
+        let after = |acked, lost| with(LossRate::of_long_time(), acked, lost);
         // Of 500, 50 and 6.7: 56.7.
         assert!(!after(444, 56).is_heavy(DATAGRAM));
         assert!(after(443, 57).is_heavy(DATAGRAM));
