@@ -5,14 +5,17 @@
 //! tokio-quiche server does.
 //! It answers every request for `/bytes/<n>` with n bytes.
 
+use std::fs::File;
 use std::net::SocketAddr;
+use std::path::Path;
 
+use anyhow::Context;
 use clap::Parser;
 use futures::{SinkExt, StreamExt};
+use quiche::h3::{Header, NameValue};
 use tokio_quiche::http3::driver::{IncomingH3Headers, OutboundFrame, ServerH3Event};
 use tokio_quiche::http3::settings::Http3Settings;
 use tokio_quiche::metrics::DefaultMetrics;
-use quiche::h3::{Header, NameValue};
 use tokio_quiche::settings::{CertificateKind, Hooks, QuicSettings, TlsCertificatePaths};
 use tokio_quiche::{ConnectionParams, ServerH3Controller, ServerH3Driver};
 
@@ -50,6 +53,7 @@ async fn main() -> anyhow::Result<()> {
 
     petra::register();
     quiche::congestion_control::check(&args.cc).map_err(anyhow::Error::msg)?;
+    check_files(&args)?;
 
     let mut settings = QuicSettings::default();
     settings.cc_algorithm = args.cc;
@@ -61,11 +65,21 @@ async fn main() -> anyhow::Result<()> {
         private_key: &args.key,
         kind: CertificateKind::X509,
     };
-    let socket = tokio::net::UdpSocket::bind(args.listen).await?;
-    println!("listening on {}", socket.local_addr()?);
+    let socket = tokio::net::UdpSocket::bind(args.listen)
+        .await
+        .with_context(|| format!("--listen: cannot bind (got {})", args.listen))?;
+    let address = socket.local_addr()?;
 
     let params = ConnectionParams::new_server(settings, certificate, Hooks::default());
-    let mut listeners = tokio_quiche::listen([socket], params, DefaultMetrics)?;
+    let mut listeners =
+        tokio_quiche::listen([socket], params, DefaultMetrics).with_context(|| {
+            format!(
+                "--cert, --key: cannot serve (got {} and {}); expected a pair in PEM",
+                args.cert, args.key
+            )
+        })?;
+
+    println!("listening on {address}");
 
     while let Some(connection) = listeners[0].next().await {
         // One client that cannot be accepted is no reason to leave the others.
@@ -83,9 +97,26 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Checks what tokio-quiche reads later, and then without a word of which file it is.
+fn check_files(args: &Args) -> anyhow::Result<()> {
+    for (option, path) in [("--cert", &args.cert), ("--key", &args.key)] {
+        File::open(path).with_context(|| format!("{option}: cannot read (got {path})"))?;
+    }
+    if let Some(folder) = &args.qlog {
+        anyhow::ensure!(
+            Path::new(folder).is_dir(),
+            "--qlog: no such folder (got {folder}); expected one that is there"
+        );
+    }
+    Ok(())
+}
+
 async fn serve(mut controller: ServerH3Controller) {
     while let Some(event) = controller.event_receiver_mut().recv().await {
-        if let ServerH3Event::Headers { incoming_headers, .. } = event {
+        if let ServerH3Event::Headers {
+            incoming_headers, ..
+        } = event
+        {
             tokio::spawn(respond(incoming_headers));
         }
     }
