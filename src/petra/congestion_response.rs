@@ -120,10 +120,14 @@ impl Why {
 
 impl Petra {
     /// Reports losses that are congestion without any other sign, in the last window or in a long
-    /// time.
+    /// time. In slow start it takes more of them: where the delivery rate grows, there is none.
     pub(super) fn loses_heavily(&self) -> bool {
         let datagram = self.window.datagram();
-        self.loss_rate.is_heavy(datagram) || self.loss_history.is_heavy(datagram)
+        if self.window.in_slow_start() {
+            self.loss_rate.is_heavy_in_slow_start(datagram)
+        } else {
+            self.loss_rate.is_heavy(datagram) || self.loss_history.is_heavy(datagram)
+        }
     }
 
     /// The response to a loss: mechanism 4, best recovery.

@@ -15,6 +15,11 @@ const MIN_NOTABLE_LOSS_RATE: f64 = 0.02;
 const HEAVY_DEVIATIONS: f64 = 2.0;
 const LONG_HEAVY_DEVIATIONS: f64 = 1.0;
 
+/// The same in slow start, which ends by itself where the delivery rate does not grow. Of 2, 4, 6,
+/// 7, 8 and 12, the most with which a client that groups and divides its ACKs stays within the
+/// bounds of lab/tests/hostile (docs/attempts.md, "Losses in slow start").
+const SLOW_START_HEAVY_DEVIATIONS: f64 = 6.0;
+
 /// Datagrams from which on the losses of a long time may be heavy. The loss rate of a window
 /// describes fewer.
 const MIN_LONG_HEAVY_DATAGRAMS: f64 = 256.0;
@@ -93,10 +98,20 @@ impl LossRate {
     /// drop packets by a policy, and then no queue shows. The bound is that of a binomial
     /// distribution, so that few datagrams decide nothing by chance.
     pub(super) fn is_heavy(&self, datagram: f64) -> bool {
+        self.exceeds_tenth(self.deviations, datagram)
+    }
+
+    /// Reports congestion from the loss rate alone in slow start.
+    pub(super) fn is_heavy_in_slow_start(&self, datagram: f64) -> bool {
+        self.exceeds_tenth(SLOW_START_HEAVY_DEVIATIONS, datagram)
+    }
+
+    /// Reports losses of more than a tenth by so many standard deviations.
+    fn exceeds_tenth(&self, deviations: f64, datagram: f64) -> bool {
         let all = (self.acked + self.lost) / datagram;
         let mean = MIN_CONGESTION_LOSS_RATE * all;
         let deviation = (mean * (1.0 - MIN_CONGESTION_LOSS_RATE)).sqrt();
-        let least = (mean + self.deviations * deviation).max(MAX_INSIGNIFICANT_DATAGRAMS);
+        let least = (mean + deviations * deviation).max(MAX_INSIGNIFICANT_DATAGRAMS);
         all >= self.least && self.lost > least * datagram
     }
 
@@ -160,6 +175,16 @@ mod tests {
         // Of 24, 2.4 and 1.5: 5.3.
         assert!(!after(19, 5).is_heavy(DATAGRAM));
         assert!(after(18, 6).is_heavy(DATAGRAM));
+    }
+
+    #[test]
+    fn six_deviations_above_a_tenth_are_heavy_in_slow_start() {
+        // Of 60, 6 and 2.3: 19.9.
+        assert!(!after(41, 19).is_heavy_in_slow_start(DATAGRAM));
+        assert!(after(40, 20).is_heavy_in_slow_start(DATAGRAM));
+        // Of the ten of a first flight, 1 and 0.95: 6.7.
+        assert!(!after(4, 6).is_heavy_in_slow_start(DATAGRAM));
+        assert!(after(3, 7).is_heavy_in_slow_start(DATAGRAM));
     }
 
     #[test]

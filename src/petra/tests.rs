@@ -258,6 +258,21 @@ mod on_loss {
     }
 
     #[test]
+    fn in_slow_start_a_fifth_of_the_packets_lost_is_no_congestion() {
+        let lose = |lost| {
+            let mut petra = steady(petra());
+            petra.window.replace_ssthresh(None);
+            petra.on_loss(&Loss {
+                bytes: lost * DATAGRAM,
+                ..loss(2_000)
+            });
+            petra.window()
+        };
+        // Of 64 datagrams, a tenth and six standard deviations are 21: a third.
+        assert_eq!((lose(64 / 4), lose(64 * 3 / 4)), (20_000, 14_000));
+    }
+
+    #[test]
     fn heavy_losses_without_a_queue_leave_six_datagrams() {
         let mut petra = steady(petra());
         let heavy = |now| Loss {
@@ -373,6 +388,7 @@ mod on_loss {
     /// Of a loss, in this window, after this many datagrams acknowledged and lost.
     fn after_heavy_losses(window: f64, acked: u64, lost: u64) -> Decision {
         let mut petra = policed();
+        petra.window.set_ssthresh(window);
         petra.window.set(window);
         petra.loss_history = LossRate::of_long_time();
         petra.loss_history.on_ack(acked * DATAGRAM, &petra.window);
@@ -571,17 +587,23 @@ mod on_loss {
     }
 
     #[test]
-    fn before_any_estimate_few_losses_are_kept_and_many_halve() {
+    fn before_any_estimate_some_losses_are_kept_and_those_of_a_flight_halve() {
         let mut petra = petra();
         let first = Loss {
             rtt: None,
             ..loss(100)
         };
-        assert_eq!(petra.loss_response(&first), Decision::Keep(Why::Unmeasured));
-        petra.on_loss(&Loss {
-            bytes: 3 * DATAGRAM,
-            ..first
-        });
+        let kept = petra.loss_response(&first);
+        assert_eq!(kept, Decision::Keep(Why::Unmeasured));
+        let lose = |petra: &mut Petra, datagrams| {
+            petra.on_loss(&Loss {
+                bytes: datagrams * DATAGRAM,
+                ..first
+            })
+        };
+        lose(&mut petra, 3);
+        assert_eq!(petra.window(), INITIAL);
+        lose(&mut petra, 6);
         assert_eq!(petra.window(), INITIAL / 2);
     }
 
