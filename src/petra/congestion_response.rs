@@ -120,7 +120,8 @@ impl Why {
 
 impl Petra {
     /// Reports losses that are congestion without any other sign, in the last window or in a long
-    /// time. In slow start it takes more of them: where the delivery rate grows, there is none.
+    /// time. Below ssthresh it takes more of them in a window: there a rate that is flat for some
+    /// round trips is a sign, too.
     pub(super) fn loses_heavily(&self) -> bool {
         let datagram = self.window.datagram();
         if self.window.in_slow_start() {
