@@ -15,9 +15,9 @@ const MIN_NOTABLE_LOSS_RATE: f64 = 0.02;
 const HEAVY_DEVIATIONS: f64 = 2.0;
 const LONG_HEAVY_DEVIATIONS: f64 = 1.0;
 
-/// The same in slow start, which asks at each ACK of a path that it does not know. Of 2, 3, 4, 6, 7,
-/// 8 and 12: with more, a start in a full queue or behind a policer loses more (docs/attempts.md,
-/// "Losses in slow start").
+/// The same in slow start, which asks at each ACK of a path that it does not know. Of 2, 3, 4, 6,
+/// 7, 8 and 12: with more, a start in a full queue or behind a policer loses more
+/// (docs/attempts.md, "Losses in slow start").
 const SLOW_START_HEAVY_DEVIATIONS: f64 = 4.0;
 
 /// Datagrams from which on the losses of a long time may be heavy. The loss rate of a window
