@@ -235,6 +235,16 @@ mod tests {
     }
 
     #[test]
+    fn a_long_time_is_512_datagrams_or_eight_larger_windows() {
+        let memory = |datagrams| {
+            let mut rate = LossRate::of_long_time();
+            rate.on_ack(5_000 * 1_200, &window(datagrams));
+            rate.acked / DATAGRAM
+        };
+        assert_eq!((memory(10), memory(500)), (512.0, 4_000.0));
+    }
+
+    #[test]
     fn old_losses_fade() {
         let mut rate = after(30, 10);
         assert!(rate.is_heavy(DATAGRAM));
