@@ -1,8 +1,8 @@
 //! The minimum RTT of busy round trips.
 //!
 //! Where the delay jitters and packets keep their order, each waits for the slower ones before it.
-//! A round trip of few packets, such as one of the first, then has a smaller minimum RTT than any
-//! of many, and a busy path seems to have a queue that never empties.
+//! The more packets a round trip has, the longer is its minimum RTT, and a busy path seems to have
+//! a queue that never empties. It is therefore compared with round trips of about as large a window.
 
 use std::time::Duration;
 
@@ -15,26 +15,87 @@ const MIN_DATAGRAMS: f64 = 64.0;
 /// is no part of it.
 const MAX_EXCESS_NOISE: u32 = 2;
 
+/// Smallest window that is compared with similar ones, in datagrams. Below it are those of flows
+/// that share a path with many: with 64, 32 of them become less fair.
+const MIN_SIMILAR_DATAGRAMS: f64 = 256.0;
+
+/// Classes of such windows. The last one has all above 11,585 datagrams.
+const CLASSES: usize = 12;
+
+/// Classes for each doubling of the window. Of 1 and 2, the better (docs/attempts.md, "Jitter that
+/// a window fills").
+const CLASSES_PER_DOUBLING: f64 = 2.0;
+
+/// Largest excess of round trips with a similar window, in multiples of the noise. With 4 it has
+/// less effect, and with 16 and 64 as much. Jitter with a bound leaves little noise on a busy path.
+const MAX_SIMILAR_EXCESS_NOISE: u32 = 8;
+
+/// The same in multiples of the jitter that slow start has shown, where packets are few: a queue
+/// that came later is no part of it. Of 1, 2 and 4, the least with the full effect.
+const MAX_SIMILAR_EXCESS_JITTER: u32 = 2;
+
 /// The least minimum RTT of round trips with a large window, of the whole connection. On a path
 /// that has become longer it is below the minimum RTT, and has no effect.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct BusyMinimum {
     /// The window of the last round trip was large.
     is_busy: bool,
     min: Option<Duration>,
+    /// The class of that window, if it is compared with similar ones.
+    class: Option<usize>,
+    /// The same for each class, as it was measured, with the time for which ACKs were held back:
+    /// where jitter looks like that, one sample that is too small would last.
+    classes: [Duration; CLASSES],
+    /// The least of the present class, the one below it, and those above.
+    similar: Duration,
+}
+
+impl Default for BusyMinimum {
+    fn default() -> Self {
+        Self {
+            is_busy: false,
+            min: None,
+            class: None,
+            classes: [Duration::MAX; CLASSES],
+            similar: Duration::MAX,
+        }
+    }
 }
 
 impl BusyMinimum {
     /// Takes the window in datagrams.
     pub(super) fn on_window(&mut self, datagrams: f64) {
         self.is_busy = datagrams >= MIN_DATAGRAMS;
+        self.class = (datagrams >= MIN_SIMILAR_DATAGRAMS).then(|| {
+            let doublings = (datagrams / MIN_SIMILAR_DATAGRAMS).log2();
+            ((CLASSES_PER_DOUBLING * doublings) as usize).min(CLASSES - 1)
+        });
+        self.compare();
     }
 
-    /// Takes the minimum RTT of a round trip.
-    pub(super) fn on_round(&mut self, min: Duration) {
+    /// Takes the minimum RTT of a round trip, and as it was measured.
+    pub(super) fn on_round(&mut self, min: Duration, measured: Duration) {
         if self.is_busy {
             self.min = Some(self.min.map_or(min, |known| known.min(min)));
         }
+        if let Some(class) = self.class {
+            self.classes[class] = self.classes[class].min(measured);
+            self.compare();
+        }
+    }
+
+    fn compare(&mut self) {
+        let similar = self.class.and_then(|class| {
+            let from = class.saturating_sub(1);
+            self.classes[from..].iter().min()
+        });
+        self.similar = similar.copied().unwrap_or(Duration::MAX);
+    }
+
+    /// The path has become shorter: what was measured with similar windows is too long.
+    pub(super) fn on_shorter_path(&mut self) {
+        self.classes = [Duration::MAX; CLASSES];
+        self.compare();
     }
 
     /// Returns the excess over the minimum RTT, as far as jitter explains it. An excess within half
@@ -50,6 +111,29 @@ impl BusyMinimum {
             Duration::ZERO
         }
     }
+
+    /// Returns the same of round trips with a similar window. `jitter`: that of slow start. An
+    /// excess within one and a half times the noise may be the queue of others.
+    pub(super) fn similar_excess(
+        &self,
+        min_rtt: Duration,
+        noise: Duration,
+        jitter: Duration,
+    ) -> Duration {
+        if self.similar == Duration::MAX {
+            return Duration::ZERO;
+        }
+        let excess = self
+            .similar
+            .saturating_sub(min_rtt)
+            .min(noise.saturating_mul(MAX_SIMILAR_EXCESS_NOISE))
+            .min(jitter.saturating_mul(MAX_SIMILAR_EXCESS_JITTER));
+        if excess > noise.saturating_add(noise / 2) {
+            excess
+        } else {
+            Duration::ZERO
+        }
+    }
 }
 
 #[cfg(test)]
@@ -57,14 +141,19 @@ mod tests {
     use super::super::super::events::ms;
     use super::*;
 
-    /// After round trips with these windows in datagrams and minimum RTTs, on a path of 50 ms.
-    fn excess(rounds: &[(f64, u64)], noise: u64) -> Duration {
+    /// Round trips with these windows in datagrams and minimum RTTs.
+    fn after(rounds: &[(f64, u64)]) -> BusyMinimum {
         let mut minimum = BusyMinimum::default();
         for (datagrams, min) in rounds {
             minimum.on_window(*datagrams);
-            minimum.on_round(ms(*min));
+            minimum.on_round(ms(*min), ms(*min));
         }
-        minimum.excess(ms(50), ms(noise))
+        minimum
+    }
+
+    /// The excess on a path of 50 ms.
+    fn excess(rounds: &[(f64, u64)], noise: u64) -> Duration {
+        after(rounds).excess(ms(50), ms(noise))
     }
 
     #[test]
@@ -84,7 +173,61 @@ mod tests {
         assert_eq!(excess(&[(64.0, 70)], 0), ms(0));
         let mut minimum = BusyMinimum::default();
         minimum.on_window(64.0);
-        minimum.on_round(Duration::MAX);
+        minimum.on_round(Duration::MAX, Duration::MAX);
         assert_eq!(minimum.excess(ms(0), Duration::MAX), Duration::MAX);
+    }
+
+    /// The excess of similar windows, on that path.
+    fn similar(minimum: &BusyMinimum, noise: u64, jitter: u64) -> Duration {
+        minimum.similar_excess(ms(50), ms(noise), ms(jitter))
+    }
+
+    #[test]
+    fn that_of_similar_windows_counts_from_one_and_a_half_times_to_eight_times_the_noise() {
+        let of = |min| similar(&after(&[(256.0, min)]), 2, 100);
+        assert_eq!([of(53), of(54), of(66), of(67)], [0, 4, 16, 16].map(ms));
+        assert_eq!(similar(&after(&[(256.0, 70)]), 0, 100), ms(0));
+        assert_eq!(similar(&BusyMinimum::default(), 2, 100), ms(0));
+    }
+
+    #[test]
+    fn that_of_similar_windows_is_at_most_twice_the_jitter_of_slow_start() {
+        let minimum = after(&[(256.0, 66)]);
+        let of = |jitter| similar(&minimum, 2, jitter);
+        assert_eq!(
+            [of(0), of(1), of(2), of(8), of(9)],
+            [0, 0, 4, 16, 16].map(ms)
+        );
+    }
+
+    #[test]
+    fn similar_windows_are_as_large_but_for_a_class() {
+        let mut minimum = after(&[(256.0, 52), (512.0, 58), (1_024.0, 67)]);
+        for (datagrams, excess) in [
+            (1_024.0, 17),
+            (1_023.0, 8),
+            (512.0, 8),
+            (511.0, 0),
+            (255.0, 0),
+        ] {
+            minimum.on_window(datagrams);
+            let found = minimum.similar_excess(ms(50), ms(5) / 2, ms(100));
+            assert_eq!(found, ms(excess), "{datagrams}");
+        }
+        // None was as large as this, or nearly.
+        minimum.on_window(2_048.0);
+        assert_eq!(similar(&minimum, 1, 100), ms(0));
+        minimum.on_window(f64::MAX);
+        minimum.on_round(ms(70), ms(70));
+        assert_eq!(similar(&minimum, 4, 100), ms(20));
+        // As it was measured.
+        minimum.on_window(1_024.0);
+        minimum.on_round(ms(50), ms(57));
+        assert_eq!(similar(&minimum, 4, 100), ms(7));
+        minimum.on_window(255.0);
+        assert_eq!(similar(&minimum, 4, 100), ms(0));
+        minimum.on_window(1_024.0);
+        minimum.on_shorter_path();
+        assert_eq!(similar(&minimum, 1, 100), ms(0));
     }
 }

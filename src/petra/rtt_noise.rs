@@ -87,6 +87,13 @@ impl SlowStartJitter {
         let range = range.min(min_rtt / MEDIAN_RANGE_DIVISOR);
         lone.max(self.swing * SWING_TO_NOISE).max(range)
     }
+
+    /// The largest of the three as they were measured, beyond the delay of the connection's own
+    /// datagrams.
+    fn measured(&self, own_delay: Duration) -> Duration {
+        let alone = self.lone.max(self.range).saturating_sub(own_delay);
+        alone.max(self.swing)
+    }
 }
 
 /// The noise within a round trip, and between the round trips of slow start.
@@ -141,6 +148,11 @@ impl RttNoise {
             .max(self.slow_start.noise(own_delay, min_rtt))
     }
 
+    /// The jitter that slow start has shown, without a factor.
+    pub(super) fn measured_in_slow_start(&self, own_delay: Duration) -> Duration {
+        self.slow_start.measured(own_delay)
+    }
+
     /// Returns true if slow start has lasted for long enough to tell its noise from a queue.
     pub(super) fn knows_slow_start(&self) -> bool {
         self.slow_start.intervals >= MIN_SLOW_START_INTERVALS
@@ -160,6 +172,19 @@ mod tests {
             jitter.add(ms(min), ms(0));
         }
         assert_eq!(jitter.noise(ms(0), ms(90)), ms(12 * 10));
+    }
+
+    #[test]
+    fn the_jitter_that_was_measured_is_the_largest_sign_without_its_factor() {
+        let mut noise = RttNoise::default();
+        assert_eq!(noise.measured_in_slow_start(ms(1)), ms(0));
+        noise.slow_start.add(ms(90), ms(9));
+        assert_eq!(noise.measured_in_slow_start(ms(1)), ms(8));
+        noise.on_lone_packet(ms(10));
+        assert_eq!(noise.measured_in_slow_start(ms(1)), ms(9));
+        noise.slow_start.add(ms(110), ms(9));
+        noise.slow_start.add(ms(100), ms(9));
+        assert_eq!(noise.measured_in_slow_start(ms(1)), ms(10));
     }
 
     /// Noise of ranges that follow each other, with a minimum RTT of 160 ms.

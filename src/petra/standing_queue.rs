@@ -158,8 +158,9 @@ impl StandingQueue {
             self.lasting_jitter.end_round();
             self.floor.end_round();
             self.floor.add(round.min);
-            self.busy.on_round(round.min);
             self.ended = self.measured.take();
+            let measured = self.ended.unwrap_or(round.min);
+            self.busy.on_round(round.min, measured);
             self.noise.on_interval(&round, grows);
         }
         self.measured = Some(self.measured.map_or(rtt, |min| min.min(rtt)));
@@ -191,6 +192,7 @@ impl StandingQueue {
 
     /// The path has become shorter, with this share of the former minimum RTT.
     pub(super) fn on_shorter_path(&mut self, share: f64) {
+        self.busy.on_shorter_path();
         if share < MAX_NOISELESS_SHARE {
             self.noise.on_shorter_path();
         }
@@ -222,13 +224,35 @@ impl StandingQueue {
     /// comes near it. The noise limits how far the base may lie above the minimum, and that of
     /// busy round trips above it, so that a queue without jitter does not raise the base.
     pub(super) fn base_rtt(&self, transport_min_rtt: Duration) -> Duration {
+        self.base(transport_min_rtt, |min_rtt, noise| {
+            let own_delay = self.slow_start_own_delay.delay;
+            let jitter = self.noise.measured_in_slow_start(own_delay);
+            let similar = self.busy.similar_excess(min_rtt, noise, jitter);
+            similar.max(self.busy.excess(min_rtt, noise))
+        })
+    }
+
+    /// The base RTT by which losses are judged. Round trips with a similar window do not raise it:
+    /// under active queue management, what they add would hide the queue that packets are dropped
+    /// for.
+    fn base_rtt_for_losses(&self, transport_min_rtt: Duration) -> Duration {
+        self.base(transport_min_rtt, |min_rtt, noise| {
+            self.busy.excess(min_rtt, noise)
+        })
+    }
+
+    fn base(
+        &self,
+        transport_min_rtt: Duration,
+        busy_excess: impl Fn(Duration, Duration) -> Duration,
+    ) -> Duration {
         let min_rtt = self.min_rtt.min_rtt(transport_min_rtt);
         let Some(floor) = self.floor.get() else {
             return min_rtt;
         };
         let noise = self.noise();
         let most = noise.saturating_mul(MAX_BASE_OFFSET_NOISE);
-        let most = most.saturating_add(self.busy.excess(min_rtt, noise));
+        let most = most.saturating_add(busy_excess(min_rtt, noise));
         min_rtt + floor.saturating_sub(min_rtt).min(most)
     }
 
@@ -268,7 +292,7 @@ impl StandingQueue {
     pub(super) fn explains_loss(&self, min_rtt: Duration) -> bool {
         let least = min_rtt / LOSS_DELAY_DIVISOR;
         let least = least.max(self.unqueued.delay).max(self.noise());
-        self.round.excess(self.base_rtt(min_rtt)) > least
+        self.round.excess(self.base_rtt_for_losses(min_rtt)) > least
     }
 
     /// Returns true if every packet of the last round trip waited, for longer than the noise and
@@ -278,7 +302,7 @@ impl StandingQueue {
         // `own_delay` is that of two.
         let own = self.own_delay.delay / 2;
         let least = min_delay(min_rtt, HIDDEN_DELAY_DIVISOR, own).max(self.noise());
-        self.round.excess(self.base_rtt(min_rtt)) > least
+        self.round.excess(self.base_rtt_for_losses(min_rtt)) > least
     }
 
     /// Returns true if a queue builds in slow start, confirmed by a whole round trip.
