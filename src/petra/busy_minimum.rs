@@ -2,7 +2,8 @@
 //!
 //! Where the delay jitters and packets keep their order, each waits for the slower ones before it.
 //! The more packets a round trip has, the longer is its minimum RTT, and a busy path seems to have
-//! a queue that never empties. It is therefore compared with round trips of about as large a window.
+//! a queue that never empties. It is therefore compared with round trips that had about as large a
+//! window.
 
 use std::time::Duration;
 
@@ -43,8 +44,8 @@ pub(super) struct BusyMinimum {
     min: Option<Duration>,
     /// The class of that window, if it is compared with similar ones.
     class: Option<usize>,
-    /// The same for each class, as it was measured, with the time for which ACKs were held back:
-    /// where jitter looks like that, one sample that is too small would last.
+    /// The least minimum RTT of each class, as it was measured, with the time for which ACKs were
+    /// held back: where jitter looks like that, one sample that is too small would last.
     classes: [Duration; CLASSES],
     /// The least of the present class, the one below it, and those above.
     similar: Duration,
@@ -84,6 +85,7 @@ impl BusyMinimum {
         }
     }
 
+    /// Finds the least of similar windows. Each ACK asks for it, and it rarely changes.
     fn compare(&mut self) {
         let similar = self.class.and_then(|class| {
             let from = class.saturating_sub(1);
