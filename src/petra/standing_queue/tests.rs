@@ -363,6 +363,46 @@ fn with_jitter_the_base_rtt_exceeds_the_minimum() {
     assert_eq!(queue.base_rtt(MIN_RTT), ms(102));
 }
 
+/// RTTs of 90 to 98 ms in slow start, then of 118 to 122 ms with this window: the noise is some
+/// 4 ms.
+fn filled_by_jitter(datagrams: f64) -> StandingQueue {
+    let mut queue = StandingQueue::default();
+    let flow = |queue: &mut StandingQueue, from: u64, to, least: u64, range, grows| {
+        for now in (from..to).step_by(5) {
+            let latest = least + now / 5 % 2 * range;
+            queue.on_ack(&measured(now, latest), grows);
+        }
+    };
+    flow(&mut queue, 0, 1_000, 90, 8, true);
+    // Some of this round trip is of before.
+    flow(&mut queue, 1_000, 1_300, 118, 4, false);
+    queue.on_window(datagrams);
+    flow(&mut queue, 1_300, 6_000, 118, 4, false);
+    queue
+}
+
+#[test]
+fn jitter_that_a_large_window_fills_is_no_queue_but_explains_a_loss() {
+    let small = filled_by_jitter(63.0);
+    assert!(persists(&small) && small.explains_loss(MIN_RTT));
+    let mut large = filled_by_jitter(256.0);
+    assert!(large.base_rtt(MIN_RTT) > small.base_rtt(MIN_RTT));
+    assert!(!persists(&large) && large.explains_loss(MIN_RTT));
+    large.on_shorter_path(0.6);
+    assert!(persists(&large));
+}
+
+#[test]
+fn the_noise_of_a_path_that_became_shorter_by_half_stays() {
+    let noise = |share| {
+        let mut queue = filled_by_jitter(63.0);
+        queue.on_shorter_path(share);
+        queue.noise()
+    };
+    assert!(noise(0.5) > ms(3));
+    assert_eq!(noise(0.49), ms(0));
+}
+
 #[test]
 fn with_jitter_a_queue_exceeds_the_jitter() {
     // With a base RTT of 102 ms and 6 ms of jitter.
