@@ -37,7 +37,7 @@ const MAX_SIMILAR_EXCESS_JITTER: u32 = 2;
 
 /// The least minimum RTT of round trips with a large window, of the whole connection. On a path
 /// that has become longer it is below the minimum RTT, and has no effect.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BusyMinimum {
     /// The window of the last round trip was large.
     is_busy: bool,
@@ -46,21 +46,9 @@ pub(super) struct BusyMinimum {
     class: Option<usize>,
     /// The least minimum RTT of each class, as it was measured, with the time for which ACKs were
     /// held back: where jitter looks like that, one sample that is too small would last.
-    classes: [Duration; CLASSES],
+    classes: [Option<Duration>; CLASSES],
     /// The least of the present class, the one below it, and those above.
-    similar: Duration,
-}
-
-impl Default for BusyMinimum {
-    fn default() -> Self {
-        Self {
-            is_busy: false,
-            min: None,
-            class: None,
-            classes: [Duration::MAX; CLASSES],
-            similar: Duration::MAX,
-        }
-    }
+    similar: Option<Duration>,
 }
 
 impl BusyMinimum {
@@ -77,26 +65,25 @@ impl BusyMinimum {
     /// Takes the minimum RTT of a round trip, and as it was measured.
     pub(super) fn on_round(&mut self, min: Duration, measured: Duration) {
         if self.is_busy {
-            self.min = Some(self.min.map_or(min, |known| known.min(min)));
+            lower(&mut self.min, min);
         }
         if let Some(class) = self.class {
-            self.classes[class] = self.classes[class].min(measured);
+            lower(&mut self.classes[class], measured);
             self.compare();
         }
     }
 
     /// Finds the least of similar windows. Each ACK asks for it, and it rarely changes.
     fn compare(&mut self) {
-        let similar = self.class.and_then(|class| {
+        self.similar = self.class.and_then(|class| {
             let from = class.saturating_sub(1);
-            self.classes[from..].iter().min()
+            self.classes[from..].iter().flatten().min().copied()
         });
-        self.similar = similar.copied().unwrap_or(Duration::MAX);
     }
 
     /// The path has become shorter: what was measured with similar windows is too long.
     pub(super) fn on_shorter_path(&mut self) {
-        self.classes = [Duration::MAX; CLASSES];
+        self.classes = Default::default();
         self.compare();
     }
 
@@ -104,14 +91,8 @@ impl BusyMinimum {
     /// of the noise is in that already. Without this limit, flows whose noise hides most of the
     /// queue take more from others (docs/attempts.md, "Jitter on fast paths").
     pub(super) fn excess(&self, min_rtt: Duration, noise: Duration) -> Duration {
-        let excess = self
-            .min
-            .map_or(Duration::ZERO, |it| it.saturating_sub(min_rtt));
-        if excess > noise / 2 {
-            excess.min(noise.saturating_mul(MAX_EXCESS_NOISE))
-        } else {
-            Duration::ZERO
-        }
+        let most = noise.saturating_mul(MAX_EXCESS_NOISE);
+        counted(self.min, min_rtt, noise / 2, most)
     }
 
     /// Returns the same of round trips with a similar window. `jitter`: that of slow start. An
@@ -122,19 +103,25 @@ impl BusyMinimum {
         noise: Duration,
         jitter: Duration,
     ) -> Duration {
-        if self.similar == Duration::MAX {
-            return Duration::ZERO;
-        }
-        let excess = self
-            .similar
-            .saturating_sub(min_rtt)
-            .min(noise.saturating_mul(MAX_SIMILAR_EXCESS_NOISE))
-            .min(jitter.saturating_mul(MAX_SIMILAR_EXCESS_JITTER));
-        if excess > noise.saturating_add(noise / 2) {
-            excess
-        } else {
-            Duration::ZERO
-        }
+        let most = noise.saturating_mul(MAX_SIMILAR_EXCESS_NOISE);
+        let most = most.min(jitter.saturating_mul(MAX_SIMILAR_EXCESS_JITTER));
+        counted(self.similar, min_rtt, noise.saturating_add(noise / 2), most)
+    }
+}
+
+/// Takes a further value of which the least is kept.
+fn lower(least: &mut Option<Duration>, value: Duration) {
+    *least = Some(least.map_or(value, |known| known.min(value)));
+}
+
+/// The excess of a busy minimum over the minimum RTT, up to `most`, if that is above `least`.
+fn counted(busy: Option<Duration>, min_rtt: Duration, least: Duration, most: Duration) -> Duration {
+    let excess = busy.map_or(Duration::ZERO, |it| it.saturating_sub(min_rtt));
+    let excess = excess.min(most);
+    if excess > least {
+        excess
+    } else {
+        Duration::ZERO
     }
 }
 

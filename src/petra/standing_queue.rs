@@ -241,6 +241,8 @@ impl StandingQueue {
         })
     }
 
+    /// The minimum RTT, and what recent round trips add to it, as far as the noise and
+    /// `busy_excess`, of the minimum RTT and the noise, explain that.
     fn base(
         &self,
         transport_min_rtt: Duration,
