@@ -64,7 +64,7 @@ impl<R: Read> Records<R> {
     pub fn new(input: R) -> Self {
         Records {
             input,
-            buffer: Vec::new(),
+            buffer: vec![0; CHUNK],
             unread: 0..0,
             ended: false,
             cut: false,
@@ -153,7 +153,7 @@ impl<R: Read> Records<R> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
         if self.buffer.len() - self.unread.end < CHUNK / 2 {
-            let larger = (self.buffer.len() * 2).clamp(CHUNK, LONGEST_RECORD + CHUNK);
+            let larger = (self.buffer.len() * 2).min(LONGEST_RECORD + CHUNK);
             self.buffer.resize(larger, 0);
         }
         let room = &mut self.buffer[self.unread.end..];
