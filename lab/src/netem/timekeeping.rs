@@ -8,8 +8,9 @@ const MOST_LOST: f64 = 0.03;
 /// The longest median of sleeps of 1 ms. Idle machines take 1.1 ms.
 const MOST_SLEEP_MS: f64 = 2.0;
 
-/// The most processes that want a processor. The runs themselves want less than one each.
-const MOST_LOAD: f64 = 1.5;
+/// The most processes that want a processor. The runs themselves show 1 to 2.7 each: user-mode Linux
+/// is processes that wake each other.
+const MOST_LOAD: f64 = 3.0;
 
 /// The machine's time in a run.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +87,7 @@ mod tests {
             (late(|it| it.stolen = 0.05), "5 % of its time was stolen"),
             (late(|it| it.sleeps_ms[0] = 2.1), "took 2.1 ms before"),
             (late(|it| it.sleeps_ms[1] = 3.4), "3.4 ms after"),
-            (late(|it| it.load = 3.1), "had 3.1 processes for 2"),
+            (late(|it| it.load = 6.1), "had 6.1 processes for 2"),
         ];
         for (machine, message) in cases {
             let fault = machine.fault("petra").expect(message);
