@@ -8,8 +8,8 @@ const MOST_LOST: f64 = 0.03;
 /// The longest median of sleeps of 1 ms. Idle machines take 1.1 ms.
 const MOST_SLEEP_MS: f64 = 2.0;
 
-/// The most processes that want a processor. The runs themselves show 1 to 2.7 each: user-mode Linux
-/// is processes that wake each other.
+/// The most processes that want a processor. The runs themselves show 1 to 2.7 each: user-mode
+/// Linux is processes that wake each other.
 const MOST_LOAD: f64 = 3.0;
 
 /// The machine's time in a run.
