@@ -134,7 +134,7 @@ struct Spread {
     seconds: f64,
 }
 
-/// What a reduction changes, as it was before.
+/// The state that a reduction changes, as it was before.
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     bytes: f64,

@@ -47,7 +47,7 @@ pub struct Udp {
     readable: Cell<bool>,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
-    /// What is in the outbox.
+    /// The batches in the outbox.
     unsent: VecDeque<Batch>,
 }
 

@@ -72,7 +72,7 @@ documented! {
         /// The most that waits for the bottleneck, in bandwidth-delay products, bytes or time. A
         /// BDP is the rate times the delays of the whole path, and never less than 15 kB.
         pub queue: Queue,
-        /// How the queue is managed: `drop-tail`, `codel` (RFC 8289), `fq_codel` (RFC 8290) or
+        /// The management of the queue: `drop-tail`, `codel` (RFC 8289), `fq_codel` (RFC 8290) or
         /// `red` (Floyd and Jacobson 1993, RFC 2309), with options as in
         /// `codel:target=5ms,interval=100ms`.
         #[serde(skip_serializing_if = "is_default")]
@@ -91,7 +91,7 @@ documented! {
         /// those that go over the air together; 0: each has its own.
         #[serde(with = "Text::<Time>", skip_serializing_if = "is_default")]
         pub jitter_hold: Duration,
-        /// Whether packets may overtake each other by jitter; otherwise one with a short delay
+        /// Lets packets overtake each other by jitter; otherwise one with a short delay
         /// waits for those before it.
         #[serde(skip_serializing_if = "is_default")]
         pub jitter_reorders: bool,
@@ -173,7 +173,7 @@ impl Link {
         self.up.check().context("the way back")
     }
 
-    /// Whether there can be such a link in a run of this length.
+    /// Checks that there can be such a link in a run of this length.
     ///
     /// # Errors
     ///

@@ -176,7 +176,7 @@ struct Streams {
     last: f64,
 }
 
-/// How far a stream is, and when it was sent.
+/// The highest offset of a stream, and the time at which it was sent.
 #[derive(Clone, Copy)]
 struct Reach {
     end: u64,

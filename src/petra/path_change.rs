@@ -167,7 +167,7 @@ pub(super) struct DelayedRound {
 pub(super) struct LongerPath {
     /// The minimum RTT of the path now.
     pub(super) min_rtt: Duration,
-    /// What the minimum RTT has grown by.
+    /// The growth of the minimum RTT.
     pub(super) additional: Duration,
     /// The rate of the path in bytes per second: of its last queue, or of before. `None` if each
     /// round trip since slow start was delayed, as what the window lets through is no rate then.

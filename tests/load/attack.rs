@@ -32,7 +32,7 @@ pub(crate) enum Attack {
     All,
 }
 
-/// What the threads of an attack share.
+/// The state that the threads of an attack share.
 #[derive(Default)]
 pub(crate) struct Progress {
     stop: AtomicBool,

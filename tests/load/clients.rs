@@ -21,7 +21,7 @@ struct Options {
     transport: Transport,
 }
 
-/// What connections of clients are made with.
+/// The maker of the connections of clients.
 pub(crate) fn connector(change: impl FnOnce(&mut quiche::Config)) -> Connector {
     let Options { transport } = Options::parse_from(["load", "--idle-timeout", "10m"]);
     let tls = SslContextBuilder::new(SslMethod::tls()).expect("a TLS context");

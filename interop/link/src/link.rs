@@ -54,7 +54,7 @@ pub(crate) struct Options {
     translation: translation::Options,
 }
 
-/// What the link has carried, and the most that it can carry.
+/// The traffic that the link has carried, and the most that it can carry.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) up: tally::Report,

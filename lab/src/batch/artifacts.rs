@@ -1,5 +1,4 @@
-//! What is kept of runs beside their figures: flows over time, qlogs, and what netem
-//! was like.
+//! The files of runs beside their figures: flows over time, qlogs, and records of netem.
 
 use std::fs;
 use std::path::{Path, PathBuf};

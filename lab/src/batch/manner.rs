@@ -1,4 +1,4 @@
-//! How runs are made and shown, whatever command they are of.
+//! The options of all commands that make runs, and their results as they are shown.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -23,7 +23,7 @@ use crate::note::note;
 use crate::results::{labels, Results, Row};
 use crate::units::parse_at_least_one;
 
-/// How runs are made and shown, whatever command they are of.
+/// The options of all commands that make runs.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Manner {
     /// Runs at the same time [default: one for each processor; 2 of netem].
@@ -84,7 +84,7 @@ impl Manner {
         finish(&results, kept.then_some(out))
     }
 
-    /// Who makes the runs, and keeps what is wanted of them in `out`.
+    /// The executor of the runs, which keeps what is wanted of them in `out`.
     pub(super) fn executor(&self, out: &Path, kept: bool) -> Executor {
         Executor {
             jobs: self.jobs.map(NonZeroUsize::get),
@@ -187,7 +187,7 @@ fn is_dead(row: &Row) -> bool {
     row.failure.is_none() && row.metric("received_mb") == Some(0.0)
 }
 
-/// Whether all expectations hold.
+/// Fails if an expectation does not hold.
 fn judged(results: &[Results]) -> Result<()> {
     let verdicts = results
         .iter()

@@ -27,11 +27,11 @@ use crate::scenario::Scenario;
 pub(super) struct Executor {
     /// Runs at the same time; `None` is as many as are good for the backend.
     pub(super) jobs: Option<usize>,
-    /// What netem takes.
+    /// The programs and the sandbox of runs over netem.
     pub(super) means: Means,
     /// Destination of the runs' artifacts.
     pub(super) artifacts: Artifacts,
-    /// What to do when it was interrupted.
+    /// The advice after an interruption.
     pub(super) rest: &'static str,
 }
 
@@ -216,7 +216,7 @@ pub(crate) struct Progress {
     length: u64,
     /// The plural of one of them.
     things: &'static str,
-    /// When there was a line.
+    /// Time of the last line.
     said: Arc<Mutex<Instant>>,
     /// Ends the thread that breaks the silence.
     _alive: Sender<()>,

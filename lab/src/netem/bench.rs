@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub struct Bench {
     sandbox: Sandbox,
     blank: Job,
-    /// When it was ready.
+    /// Time at which it was ready.
     begun: Instant,
 }
 
@@ -71,7 +71,7 @@ pub struct Measured {
     pub series: Vec<Sample>,
     /// All that is known of the run.
     pub facts: serde_json::Value,
-    /// What makes the figures doubtful, if anything.
+    /// The reason to doubt the figures, if any.
     pub doubt: Option<String>,
 }
 

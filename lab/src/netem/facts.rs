@@ -20,7 +20,7 @@ use crate::testbed::MAX_DATAGRAM_SIZE;
 #[derive(Debug, Serialize)]
 pub(super) struct Facts {
     pub(super) cc: String,
-    /// Whose kernel it was.
+    /// The owner of the kernel: this machine or user-mode Linux.
     sandbox: String,
     /// Processors of this machine, and processes that wanted one over the last
     /// minute: the load average, without what only keeps processors awake.
@@ -36,15 +36,15 @@ pub(super) struct Facts {
     /// The most that the link as asked for can carry.
     goodput_limit_bps: Option<f64>,
     pub(super) share_of_limit: Option<f64>,
-    /// Whether the whole body came within the time.
+    /// True if the whole body came within the time.
     pub(super) complete: bool,
     /// To the last byte, or to the end of the time.
     pub(super) seconds: f64,
     pub(super) bytes: u64,
-    /// What the server's qlog says.
+    /// The figures of the server's qlog.
     #[serde(flatten)]
     pub(super) transport: Transport,
-    /// What queueing delays count from.
+    /// The RTT from which queueing delays count.
     base_rtt_ms: f64,
     #[serde(flatten)]
     pub(super) record: Record,
@@ -100,7 +100,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// What makes the figures doubtful, if anything.
+    /// The reason to doubt the figures, if any.
     pub(super) fn doubt(&self) -> Option<String> {
         let busy = self.record.processor_busy;
         if busy > 0.9 {

@@ -50,7 +50,7 @@ use crate::link::Link;
 use crate::sim;
 use sandbox::Choice;
 
-/// What netem takes of this machine.
+/// The programs and the sandbox that netem takes.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Means {
     /// For netem: where http3-server and http3-client are [default: `examples`

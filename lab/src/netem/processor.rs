@@ -28,7 +28,7 @@ pub(crate) fn runs_at_a_time() -> usize {
 /// The processors of runs under way.
 static TAKEN: Mutex<BTreeSet<usize>> = Mutex::new(BTreeSet::new());
 
-/// How many runs keep a processor awake.
+/// Number of runs that keep a processor awake.
 pub(super) fn awake() -> usize {
     TAKEN.lock().map_or(0, |taken| taken.len())
 }

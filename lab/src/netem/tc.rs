@@ -45,7 +45,7 @@ pub(super) fn check(direction: &Direction) -> Result<()> {
     Ok(())
 }
 
-/// What a plan says of the direction, defaults aside.
+/// The keys of a direction in a plan, without defaults.
 fn written(direction: &Direction) -> Result<Map<String, Value>> {
     match serde_json::to_value(direction)? {
         Value::Object(keys) => Ok(keys),

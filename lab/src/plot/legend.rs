@@ -18,7 +18,7 @@ const STROKE: f64 = 34.0;
 const GAP: f64 = 5.0;
 const BETWEEN: f64 = 14.0;
 
-/// What an entry shows before its name.
+/// The mark of an entry before its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sample {
     Line(Dash),

@@ -48,7 +48,7 @@ pub struct Quick {
     /// All controllers on one link, instead of each on its own.
     #[arg(long)]
     pub(super) share: bool,
-    /// Whether servers take less room in the window than a datagram for none
+    /// Treats less room in the window than a datagram as none, in servers
     /// [default: quiche's, off for its own controllers and on for ours].
     #[arg(long, value_name = "BOOL")]
     pub(super) silly_window_avoidance: Option<bool>,

@@ -66,7 +66,7 @@ flow! {
         /// The controller, by its name in quiche or in `[controllers]`, with options:
         /// `petra:alpha=0.8`.
         cc: String,
-        /// Whether the server takes less room in its window than a datagram for none;
+        /// Treats less room in the server's window than a datagram as none;
         /// `none` is quiche's default: on for registered controllers, off for its own.
         #[serde(
             deserialize_with = "maybe_switch",

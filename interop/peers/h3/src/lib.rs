@@ -78,7 +78,7 @@ where
 {
 }
 
-/// What a client has to do.
+/// The task of a client.
 pub struct Download {
     /// The server's address, also as the name in its certificate.
     pub peer: SocketAddr,
@@ -142,7 +142,7 @@ where
     Ok(file.flush()?)
 }
 
-/// What a server has to do.
+/// The task of a server.
 pub struct Site {
     /// Files of the certificate and its key.
     pub cert: String,
