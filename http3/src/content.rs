@@ -16,7 +16,7 @@ const CHUNK: u64 = 64 * 1024;
 
 /// The longest generated body: the last offset of a stream (RFC 9000, 4.5),
 /// less room for frames.
-const LONGEST: u64 = 1 << 60;
+const MAX_BODY: u64 = 1 << 60;
 
 /// A body of known length, and its part that is sent.
 pub struct Content {
@@ -37,7 +37,7 @@ impl Content {
         let path = path.split('?').next().unwrap_or_default();
         if let Some(count) = path.strip_prefix("/bytes/") {
             return match count.parse() {
-                Ok(count) if count <= LONGEST => Ok(Content::generated(count)),
+                Ok(count) if count <= MAX_BODY => Ok(Content::generated(count)),
                 _ => Err("404"),
             };
         }

@@ -17,11 +17,11 @@ const MAX_HANDSHAKE: Duration = Duration::from_secs(10);
 /// handshakes are over by then.
 const UNDISTURBED: Duration = Duration::from_millis(250);
 
-/// Share of all handshakes, as one in so many, that are many for one network.
-const MANY: usize = 10;
+/// Divisor of the number of all handshakes. A network with more than this share is a crowd.
+const CROWD_DIVISOR: usize = 10;
 
-/// Handshakes of one network that need not wait for one of another, as of a browser.
-const FEW: usize = 4;
+/// Least handshakes of a crowd. Those of one browser are fewer, and need not wait for others.
+const MIN_CROWD: usize = 4;
 
 /// An unfinished handshake.
 struct Handshake {
@@ -119,8 +119,8 @@ impl Handshakes {
         let own = counts.get(&Some(network(newcomer))).copied().unwrap_or(0);
         let candidates = self.unfinished.iter().filter_map(|(id, handshake)| {
             let count = counts[&handshake.network];
-            let of_few = count < FEW || count * MANY <= self.count();
-            let may_go = own < FEW || count > 2 * own;
+            let of_few = count < MIN_CROWD || count * CROWD_DIVISOR <= self.count();
+            let may_go = own < MIN_CROWD || count > 2 * own;
             let disturbed = !of_few || handshake.begun + UNDISTURBED <= now;
             (may_go && disturbed).then_some((of_few, handshake.begun, id))
         });

@@ -19,7 +19,7 @@ const WINDOW: u64 = 48 << 20;
 pub const WRITE_AHEAD: usize = 16 << 10;
 
 /// Longest time that an option may have. Clocks can add it to the present.
-const LONGEST_TIME: Duration = Duration::from_secs(366 * 24 * 3600);
+const MAX_TIME: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Parses a time of an option, such as `1.5s`.
 ///
@@ -28,7 +28,7 @@ const LONGEST_TIME: Duration = Duration::from_secs(366 * 24 * 3600);
 /// A text that is no time, or one of more than a year.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|e| e.to_string())?;
-    if time > LONGEST_TIME {
+    if time > MAX_TIME {
         return Err(format!("too long (got {text}); expected at most a year"));
     }
     Ok(time)

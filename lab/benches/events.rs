@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! cargo bench -p petra-lab --bench events                    nanoseconds, all controllers
-//! cargo bench -p petra-lab --bench events -- petra 100000    so many datagrams, for callgrind
+//! cargo bench -p petra-lab --bench events -- petra 100000    the same datagrams, for callgrind
 //! ```
 
 use std::hint::black_box;

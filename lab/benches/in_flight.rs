@@ -11,8 +11,8 @@ use petra_lab::link::{Direction, Link};
 use petra_lab::scenario::{Flow, Scenario};
 use petra_lab::sim::run;
 
-/// Each measurement takes the best of so many, in turns: what else the machine does makes
-/// it slower and never faster.
+/// Runs of a measurement, in turns, of which it takes the best: other work of the machine makes a
+/// run slower, never faster.
 const RUNS: usize = 3;
 
 /// Mbit/s, and the seconds of a run. Slow runs are long, so that a handshake costs little of them.

@@ -9,8 +9,8 @@ use petra_lab::link::{Direction, Link};
 use petra_lab::scenario::{Flow, Scenario};
 use petra_lab::sim::{run, Report};
 
-/// Each measurement takes the best of so many: what else the machine does
-/// makes it slower and never faster.
+/// Runs of a measurement, of which it takes the best: other work of the machine makes a run slower,
+/// never faster.
 const RUNS: usize = 5;
 
 /// Seconds of the slow flow: one or more of CPU time, of which what interrupts is a small

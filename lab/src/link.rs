@@ -106,8 +106,8 @@ documented! {
         /// `to_bad=1%,to_good=25%,loss_good=0%,loss_bad=50%`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub burst: Option<GilbertElliott>,
-        /// Beside those, a burst of losses every so many packets: of `packets=500,burst=8` the last
-        /// 8 of every 500.
+        /// In addition, a burst of losses at a fixed distance in packets: `packets=500,burst=8`
+        /// loses the last 8 of every 500.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub loss_every: Option<LossEvery>,
         /// Probability that a packet overtakes the delay and its jitter, not the slot or a
@@ -118,8 +118,8 @@ documented! {
         /// schedule; 0: each when it is there.
         #[serde(alias = "grid", with = "Text::<Time>", skip_serializing_if = "is_default")]
         pub slot: Duration,
-        /// Packets that enter the queue together, `packets=16,at_most=10ms`: so many, or when the
-        /// first has waited so long.
+        /// Packets that enter the queue together: with `packets=16,at_most=10ms` 16, or those that
+        /// have come when the first has waited for 10 ms.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub aggregate: Option<Aggregate>,
         /// Of packets of less than 200 bytes without a long header only every n-th passes, at least

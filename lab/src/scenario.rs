@@ -174,10 +174,10 @@ impl Scenario {
             "flows: none (got 0); expected at least one"
         );
         ensure!(
-            self.flows.len() <= Self::MOST_FLOWS,
+            self.flows.len() <= Self::MAX_FLOWS,
             "flows: too many (got {}); expected at most {}",
             self.flows.len(),
-            Self::MOST_FLOWS
+            Self::MAX_FLOWS
         );
         ensure!(
             !self.duration.is_zero(),
@@ -189,18 +189,18 @@ impl Scenario {
         );
         let samples = self.duration.as_nanos() / self.sample_every.as_nanos();
         ensure!(
-            samples <= Self::MOST_SAMPLES,
+            samples <= Self::MAX_SAMPLES,
             "sample_every: too short for the duration (got {samples} samples); expected at most {}",
-            Self::MOST_SAMPLES
+            Self::MAX_SAMPLES
         );
         Ok(())
     }
 
     /// A gigabyte of them.
-    const MOST_SAMPLES: u128 = 10_000_000;
+    const MAX_SAMPLES: u128 = 10_000_000;
 
     /// As many flows as there are ports.
-    const MOST_FLOWS: usize = 60_000;
+    const MAX_FLOWS: usize = 60_000;
 
     /// Checks that the time from `start` to `stop` is within the run.
     fn check_times(&self, start: Duration, stop: Option<Duration>) -> Result<()> {

@@ -77,7 +77,7 @@ const SIZE: &str = "a size, such as 64kB, 200MB or 1500B";
 const QUEUE: &str = "a queue, such as 1bdp (bandwidth-delay products), 64kB, 3000B or 80ms";
 
 /// The longest duration that is accepted: a leap year.
-const LONGEST: f64 = 366.0 * 86_400.0;
+const MAX_SECONDS: f64 = 366.0 * 86_400.0;
 
 /// A rate in bits per second, at least 1: `10mbit`, `400kbit`, `2.5gbit`.
 ///
@@ -101,7 +101,7 @@ pub fn parse_rate(text: &str) -> Result<u64, String> {
 /// than a year.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let seconds = quantity(text, TIMES, TIME)?;
-    if seconds <= LONGEST {
+    if seconds <= MAX_SECONDS {
         Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
     } else {
         Err(format!("`{text}` is too long; expected {TIME}"))

@@ -552,8 +552,8 @@ fn contention_for_the_air_is_paretos_and_holds_for_what_is_sent_together() {
     let apart = apart.count();
     assert!(apart <= 20, "{apart} of 20000");
     delays.sort_by(f64::total_cmp);
-    // 20 ms and 0.2 ms of transmission, with a deviation of 20 ms: of shape 3 the least,
-    // the median and the 95th percentile are so many deviations from the mean.
+    // 20 ms and 0.2 ms of transmission, with a deviation of 20 ms. Of shape 3, the minimum, the
+    // median and the 95th percentile are at these numbers of deviations from the mean.
     let rank = |part: f64| (delays[(part * delays.len() as f64) as usize] - 20.2) / 20.0;
     for (part, deviations) in [(0.0, -0.577), (0.5, -0.277), (0.95, 1.402)] {
         let measured = rank(part);

@@ -392,7 +392,7 @@ fn the_same_seeds_give_the_same_bytes_whoever_runs_them() {
     assert!(goodput.count == 2 && goodput.mean > 1.0, "{goodput:?}");
 }
 
-/// Starts a run of the plan and waits until its journal has so many lines.
+/// Starts a run of the plan and waits until its journal has `lines` lines.
 fn start(place: &Place, lines: usize) -> Child {
     let mut command = place.command("run plan.toml -o out --jobs 1");
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -430,7 +430,7 @@ fn a_signal_is_named_and_what_received_nothing_has_its_case() {
 
 #[test]
 fn what_is_interrupted_goes_on_where_it_was() {
-    // So many that it cannot be over before it is interrupted.
+    // Enough seeds that it cannot be over before it is interrupted.
     let place = Place::new(&PLAN.replace("seeds = 2", "seeds = 40"));
     let mut child = start(&place, 2);
     child.kill().unwrap();

@@ -16,7 +16,7 @@ fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// So many Mbit/s and ms each way.
+/// A link of `rate` Mbit/s with `delay` ms each way.
 fn link(rate: u64, delay: u64) -> Link {
     Link::symmetric(Direction {
         rate: Some(rate * 1_000_000),

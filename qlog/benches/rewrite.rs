@@ -120,7 +120,7 @@ fn write(file: &mut File) -> io::Result<u64> {
     Ok(written)
 }
 
-/// The record as it would be so many repetitions later.
+/// The record as it would be a number of repetitions later.
 fn later(record: &str, repetition: u64) -> String {
     let mut record = record.to_owned();
     for (field, step) in STEPS {

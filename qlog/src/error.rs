@@ -25,7 +25,7 @@ pub enum Error {
         /// Description of the error.
         reason: String,
     },
-    /// A record is longer than [`LONGEST_RECORD`](crate::LONGEST_RECORD).
+    /// A record is longer than [`MAX_RECORD_BYTES`](crate::MAX_RECORD_BYTES).
     TooLong {
         /// The record's number.
         record: u64,
@@ -69,7 +69,7 @@ impl fmt::Display for Error {
             Error::TooLong { record, offset } => write!(
                 f,
                 "record {record}, at byte {offset}: record too long; expected at most {} bytes",
-                crate::LONGEST_RECORD
+                crate::MAX_RECORD_BYTES
             ),
             Error::Read { after, .. } => write!(f, "cannot be read after record {after}"),
             Error::Whole(reason) => write!(f, "{reason}"),

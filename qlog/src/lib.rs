@@ -33,7 +33,7 @@ pub use event::{
 };
 pub use header::Header;
 pub use live::Live;
-pub use records::{Record, Records, LONGEST_RECORD};
+pub use records::{Record, Records, MAX_RECORD_BYTES};
 
 /// Suffix of a trace for qvis. qvis identifies the format by `.sqlog`.
 pub const QVIS_SUFFIX: &str = ".qvis.sqlog";

@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use crate::qvis::{Copy, Detail, Summary};
 use crate::records::SEPARATOR;
-use crate::{Error, Event, Header, Record, LONGEST_RECORD};
+use crate::{Error, Event, Header, Record, MAX_RECORD_BYTES};
 
 /// Takes what quiche writes and writes the copy for qvis. Not all is parsed: if a record is not
 /// JSON, the copy may contain it.
@@ -101,7 +101,7 @@ impl<W: Write + Seek> Write for Live<W> {
             rest = &rest[end + 1..];
         }
         self.record.extend_from_slice(rest);
-        if self.record.len() > LONGEST_RECORD {
+        if self.record.len() > MAX_RECORD_BYTES {
             self.state = State::Failed;
             let (record, offset) = (self.number + 1, self.offset);
             return Err(io::Error::other(Error::TooLong { record, offset }));

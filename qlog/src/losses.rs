@@ -22,7 +22,7 @@ const GRANULARITY: f64 = 1.0;
 
 /// A bound on the packets of a space that are neither acknowledged nor lost,
 /// more than any connection has in flight. It is for traces that are none.
-const MOST_OUTSTANDING: usize = 1 << 18;
+const MAX_OUTSTANDING: usize = 1 << 18;
 
 /// A probe of the path's MTU is larger than this, in bytes.
 const SMALLEST_MTU: u64 = 1200;
@@ -79,7 +79,7 @@ impl Losses {
         if packets.back().is_some_and(|last| last.number >= number) || is_mtu_probe(packet) {
             return;
         }
-        if packets.len() == MOST_OUTSTANDING {
+        if packets.len() == MAX_OUTSTANDING {
             packets.pop_front();
         }
         packets.push_back(Sent {

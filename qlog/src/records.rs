@@ -14,7 +14,7 @@ pub(crate) const SEPARATOR: u8 = 0x1e;
 /// The longest record that is read, in bytes. quiche's are below 100 kB even
 /// with the payloads in them; the bound is what keeps arbitrary bytes from
 /// filling the memory.
-pub const LONGEST_RECORD: usize = 1 << 22;
+pub const MAX_RECORD_BYTES: usize = 1 << 22;
 
 /// Initial size of the buffer in bytes.
 const CHUNK: usize = 1 << 18;
@@ -119,7 +119,7 @@ impl<R: Read> Records<R> {
                 break searched + more;
             }
             searched = self.unread.len();
-            if searched > LONGEST_RECORD {
+            if searched > MAX_RECORD_BYTES {
                 return Err(Error::TooLong {
                     record: self.number + 1,
                     offset: self.offset,
@@ -153,7 +153,7 @@ impl<R: Read> Records<R> {
         self.buffer.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
         if self.buffer.len() - self.unread.end < CHUNK / 2 {
-            let larger = (self.buffer.len() * 2).min(LONGEST_RECORD + CHUNK);
+            let larger = (self.buffer.len() * 2).min(MAX_RECORD_BYTES + CHUNK);
             self.buffer.resize(larger, 0);
         }
         let room = &mut self.buffer[self.unread.end..];
@@ -229,7 +229,7 @@ mod tests {
                 offset: 0
             })
         ));
-        assert!(records.buffer.len() <= LONGEST_RECORD + CHUNK);
+        assert!(records.buffer.len() <= MAX_RECORD_BYTES + CHUNK);
     }
 
     #[test]

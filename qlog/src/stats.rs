@@ -10,7 +10,7 @@ use crate::{End, Error, Event, Fields, Kind, Packet, Trace};
 
 /// A bound on the streams that are followed at a time. The lowest IDs, the
 /// oldest streams, are forgotten first.
-const MOST_STREAMS: usize = 1 << 14;
+const MAX_STREAMS: usize = 1 << 14;
 
 /// Packets with stream data from which on they have a rate: a request of two is none.
 const MIN_RATED_PACKETS: u64 = 10;
@@ -309,7 +309,7 @@ impl Streams {
             self.bytes = self.bytes.saturating_add(end.saturating_sub(known.end));
             known.end = end.max(known.end);
             known.last = time;
-            if self.ends.len() > MOST_STREAMS {
+            if self.ends.len() > MAX_STREAMS {
                 self.ends.pop_first();
             }
             self.first.get_or_insert(time);

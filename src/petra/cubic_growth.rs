@@ -95,7 +95,7 @@ mod tests {
         }
     }
 
-    /// The windows after each of so many round trips, with one ACK in each.
+    /// The windows after each of `rounds` round trips, with one ACK in each.
     fn windows(growth: &mut CubicGrowth, mut window: f64, rounds: u64) -> Vec<f64> {
         let grow = |round| {
             window += growth.datagrams(ms(100 * round), &rtt(), window, window);

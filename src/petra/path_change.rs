@@ -509,7 +509,7 @@ mod tests {
         assert_eq!(rate(&drained, |it| it.on_calm_round(RATE)), Some(RATE));
     }
 
-    /// Without a calm round trip. `grows`: by so many kB per round trip.
+    /// Without a calm round trip. `grows`: growth in kB per round trip.
     #[test]
     fn without_a_calm_round_trip_the_delay_stays_for_twice_the_change_and_the_rate_is_unknown() {
         let found = |grows: u32, varies: u64| {

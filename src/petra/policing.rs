@@ -93,7 +93,7 @@ enum State {
         restore: f64,
         safe: Option<f64>,
     },
-    /// A window of `safe` bytes loses hardly anything. After so many round trips, it is tested
+    /// A window of `safe` bytes loses hardly anything. After `rounds` round trips, it is tested
     /// again, or forgotten.
     Policed { safe: f64, rounds: u32 },
 }
@@ -364,8 +364,8 @@ mod tests {
         })
     }
 
-    /// Ends a round trip with so many datagrams acknowledged, and as many losses, each by itself.
-    /// Returns the window to restore, if any.
+    /// Ends a round trip with `acked` datagrams acknowledged and `losses` single losses. Returns
+    /// the window to restore, if any.
     fn round(policing: &mut Policing, acked: u64, losses: u64) -> Option<f64> {
         policing.on_ack(acked * DATAGRAM, &window());
         (0..losses).for_each(|_| policing.on_loss(ms(200), &window()));
@@ -395,8 +395,8 @@ mod tests {
         policing
     }
 
-    /// A dip whose last three round trips have so many datagrams and losses each. Returns the
-    /// window to return to.
+    /// A dip whose last three round trips have `acked` datagrams and `losses` losses each. Returns
+    /// the window to return to.
     fn dip(policing: &mut Policing, acked: u64, losses: u64) -> f64 {
         policing.begin_dip(ms(100), 60_000.0);
         // These do not show its effect.

@@ -168,8 +168,8 @@ mod tests {
         slow_start.end_round(rate, WINDOW, false, false);
     }
 
-    /// The index of the round trip that shows a full path. They have the same rate, and the window
-    /// is so many times that of the first one's packets at the end of each.
+    /// The index of the round trip that shows a full path. All have the same rate.
+    /// `windows` are those at the end of each, in multiples of the first one's packets.
     fn full_path(windows: &[f64]) -> Option<usize> {
         let mut slow_start = slow_start();
         windows.iter().position(|window| {

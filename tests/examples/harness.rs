@@ -223,7 +223,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 }
 
 /// The time within which what must not hang ends, on a machine however busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// Waits for the end of a program that must not hang.
 pub(crate) fn ended(child: &mut Child) -> ExitStatus {
@@ -232,7 +232,7 @@ pub(crate) fn ended(child: &mut Child) -> ExitStatus {
         if let Some(status) = child.try_wait().expect("it can be waited for") {
             return status;
         }
-        assert!(begun.elapsed() < PATIENCE, "it hangs");
+        assert!(begun.elapsed() < MAX_WAIT, "it hangs");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -258,7 +258,7 @@ pub(crate) fn output(mut child: Child) -> Output {
 pub(crate) fn wait_for(what: &str, condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
-        assert!(begun.elapsed() < PATIENCE, "waiting for {what}");
+        assert!(begun.elapsed() < MAX_WAIT, "waiting for {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -13,7 +13,7 @@ use url::Url;
 const WAVE: usize = 100;
 
 /// Time within which the slowest load makes progress.
-const PATIENCE: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_secs(120);
 
 #[derive(Parser)]
 struct Options {
@@ -33,7 +33,7 @@ pub(crate) fn connector(change: impl FnOnce(&mut quiche::Config)) -> Connector {
         logs: transport.logs("cubic").expect("no logs"),
         paced: true,
         verify: false,
-        timeout: PATIENCE,
+        timeout: MAX_WAIT,
     }
 }
 
@@ -75,7 +75,7 @@ impl Clients {
 
     /// Waits for the end of all downloads, and leaves the connections open.
     pub(crate) fn finish(&mut self) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + MAX_WAIT;
         while !self.sessions.iter().all(Session::is_over) {
             assert!(Instant::now() < end, "a download hangs");
             self.step(end);
@@ -99,7 +99,7 @@ impl Clients {
             let more = parallel.min(count - begun) - self.sessions.len().min(count - begun);
             begun += more;
             self.open(more, path);
-            self.step(Instant::now() + PATIENCE);
+            self.step(Instant::now() + MAX_WAIT);
             self.collect(&mut tally);
         }
         tally
@@ -123,7 +123,7 @@ impl Clients {
             if self.sessions.is_empty() {
                 return tally;
             }
-            assert!(now < until + PATIENCE, "a download hangs");
+            assert!(now < until + MAX_WAIT, "a download hangs");
             self.step(now + Duration::from_millis(100));
             self.collect(&mut tally);
             each();
@@ -173,7 +173,7 @@ impl Tally {
             .collect()
     }
 
-    /// Asserts that no download failed, and that there were at least so many.
+    /// Asserts that no download failed, and that there were at least `least`.
     pub(crate) fn check(&self, least: usize) {
         let failures = self.failures();
         assert!(

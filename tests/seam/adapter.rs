@@ -13,7 +13,7 @@ use quiche::congestion_control::{register, CongestionControlOps};
 use quiche::StartupExitReason;
 
 /// After this a loop that waits for an event has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// `max_ack_delay` of a client that does not send the transport parameter.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
@@ -161,7 +161,7 @@ impl Controller for Recording {
 static RECORDER: CongestionControlOps =
     petra::table(|_, _| Ok(petra::options(Arc::new(Recorder::default()))));
 
-/// A pair whose server has a window of so many datagrams, and what it is told.
+/// A pair whose server has a window of `datagrams` datagrams, and the events of its controller.
 fn pair(datagrams: u64) -> (Pair, Events) {
     let recorder = Recorder {
         datagrams,
@@ -323,7 +323,7 @@ fn a_loss_comes_with_its_bytes_and_when_the_last_of_them_left() {
     let mut dropped = 0;
     let began = Instant::now();
     while datagrams < 20 {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < MAX_WAIT);
         pass(&mut pair.server, &mut pair.client, |size| {
             datagrams += 1;
             let arrives = !matches!(datagrams, 4 | 5);
@@ -351,7 +351,7 @@ fn each_pto_is_told_with_its_count_and_doubles() {
     pair.server.stream_send(0, b"an answer", true).unwrap();
     let began = Instant::now();
     while pto_counts(&events).len() < 3 {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < MAX_WAIT);
         pass(&mut pair.server, &mut pair.client, |_| false);
         pair.wait();
     }
@@ -372,7 +372,7 @@ fn probes_may_exceed_the_window_and_are_in_flight() {
     pair.server.stream_send(0, &[1; 20_000], true).unwrap();
     let began = Instant::now();
     while pto_counts(&events).is_empty() {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < MAX_WAIT);
         pass(&mut pair.server, &mut pair.client, |_| false);
         pair.wait();
     }
@@ -393,7 +393,7 @@ fn persistent_congestion_is_told() {
     pair.server.stream_send(0, &[1; 5_000], false).unwrap();
     let began = Instant::now();
     while pto_counts(&events).len() < 4 {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < MAX_WAIT);
         pass(&mut pair.client, &mut pair.server, |_| true);
         pass(&mut pair.server, &mut pair.client, |_| false);
         pair.wait();
@@ -405,7 +405,7 @@ fn persistent_congestion_is_told() {
     };
     assert_eq!(told(), []);
     while told().is_empty() {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < MAX_WAIT);
         pair.exchange();
     }
 }
@@ -419,7 +419,7 @@ fn a_spurious_loss_is_told() {
     let mut late = pair.next_datagram();
     let began = Instant::now();
     while losses(&events).is_empty() {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < MAX_WAIT);
         pair.exchange();
     }
     let (datagram, info) = &mut late;
@@ -429,7 +429,7 @@ fn a_spurious_loss_is_told() {
         _ => None,
     };
     while of(&events, spurious).is_empty() {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < MAX_WAIT);
         pair.exchange();
     }
     assert!(of(&events, spurious)[0].packets > 0);
@@ -453,7 +453,7 @@ fn early_probes_and_the_packet_threshold_are_the_controllers() {
     pair.next_datagram();
     let began = Instant::now();
     while !pair.client.stream_readable(0) {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < MAX_WAIT);
         pair.exchange();
     }
     assert!(pto_counts(&events).is_empty());
@@ -532,7 +532,7 @@ fn a_window_with_room_for_a_datagram_is_a_limit_of_the_application() {
         let in_flight = |pair: &Pair| pair.server.path_stats().next().unwrap().bytes_in_flight;
         let began = Instant::now();
         while in_flight(&pair) > 0 {
-            assert!(began.elapsed() < PATIENCE);
+            assert!(began.elapsed() < MAX_WAIT);
             pair.exchange();
         }
         let told = acks(&events).len();

@@ -9,7 +9,7 @@ use quiche::ConnectionId;
 const BYTES: usize = 500_000;
 
 /// After this a transfer hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_transfer_survives_migrations() {
@@ -35,7 +35,7 @@ fn a_transfer_survives_migrations() {
         let mut buffer = [0; 65_536];
         let (mut written, mut read, begun) = (0, 0, Instant::now());
         while read < BYTES {
-            assert!(begun.elapsed() < PATIENCE, "{name}: {read} bytes at {at}");
+            assert!(begun.elapsed() < MAX_WAIT, "{name}: {read} bytes at {at}");
             let rest = &body[written..];
             written += pair.server.stream_send(0, rest, true).unwrap_or(0);
             pair.exchange();

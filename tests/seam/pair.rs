@@ -120,7 +120,7 @@ impl Pair {
         self.server.on_timeout();
     }
 
-    /// Has the server send so many bytes on stream 0, and the client read them.
+    /// Has the server send `bytes` bytes on stream 0, and the client read them.
     pub(crate) fn transfer(&mut self, bytes: usize) {
         self.ask();
         let body = vec![1; bytes];

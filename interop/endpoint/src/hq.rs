@@ -15,7 +15,7 @@ use crate::client::Exchange;
 use crate::server::Service;
 
 /// The longest request that is read, in bytes.
-const LONGEST: usize = 4096;
+const MAX_REQUEST_BYTES: usize = 4096;
 
 /// The client's side of the protocol.
 pub(crate) struct Downloads {
@@ -100,12 +100,12 @@ impl Responses {
 
 impl Service for Responses {
     fn advance(&mut self, quic: &mut Connection) -> Result<()> {
-        let mut buffer = [0; LONGEST];
+        let mut buffer = [0; MAX_REQUEST_BYTES];
         for stream in quic.readable() {
             while let Ok((length, last)) = quic.stream_recv(stream, &mut buffer) {
                 let request = self.requests.entry(stream).or_default();
                 request.extend(&buffer[..length]);
-                if !last && !request.ends_with(b"\n") && request.len() < LONGEST {
+                if !last && !request.ends_with(b"\n") && request.len() < MAX_REQUEST_BYTES {
                     continue;
                 }
                 let request = self.requests.remove(&stream).unwrap_or_default();

@@ -98,8 +98,7 @@ impl Manner {
     }
 }
 
-/// Of so many expectations of plans that do not hold. Nothing went wrong: the
-/// results are there.
+/// The number of expectations that do not hold. Nothing else went wrong: the results are there.
 #[derive(Debug)]
 pub struct Unmet(pub(crate) usize);
 

@@ -7,7 +7,7 @@ use anyhow::{ensure, Context, Result};
 
 use super::shard::Shard;
 use crate::backend::Backend;
-use crate::plan::{Plan, MOST};
+use crate::plan::{Plan, MAX_RUNS};
 use crate::results::Versions;
 use crate::scenario::Scenario;
 
@@ -65,8 +65,8 @@ impl RunSet {
         let mut run_set = RunSet::empty();
         let seeds = overrides.seeds.unwrap_or(1);
         ensure!(
-            seeds <= MOST,
-            "seeds: too many (got {seeds}); expected {MOST} at most"
+            seeds <= MAX_RUNS,
+            "seeds: too many (got {seeds}); expected {MAX_RUNS} at most"
         );
         let (mut plans, mut faults) = (Vec::new(), Vec::new());
         for file in files {
@@ -176,8 +176,8 @@ pub(super) fn overridden(mut plan: Plan, file: &Path, overrides: Overrides) -> R
         plan = plan.with_seeds(seeds)?;
     }
     ensure!(
-        plan.len() <= MOST,
-        "{}: too many runs (got {} points x {} seeds); expected {MOST} at most, in several plans",
+        plan.len() <= MAX_RUNS,
+        "{}: too many runs (got {} points x {} seeds); expected {MAX_RUNS} at most, in several plans",
         file.display(),
         plan.points.len(),
         plan.seeds.len()

@@ -13,7 +13,7 @@ use crate::report::words;
 use crate::results::{metric, Line, Results, Summary, Table, Verdict};
 use crate::scenario::Scenario;
 
-/// So many letters of a column's head stand in one line, if they are no single word.
+/// Maximum letters in a line of a column's head, except for a longer word.
 const HEAD: usize = 13;
 
 /// The most controllers that are columns.

@@ -162,7 +162,7 @@ fn unlike(a: &Manifest, b: &Manifest) -> Vec<(&'static str, [String; 2])> {
 /// The lines of a plan that another has not.
 fn own_lines(plan: &Manifest, other: &Manifest) -> String {
     /// More than these are another plan.
-    const MOST: usize = 8;
+    const MAX_LINES: usize = 8;
     let lines = |plan: &Manifest| -> Vec<String> {
         let lines = plan.files.iter().flat_map(|file| file.text.lines());
         let lines = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -173,11 +173,11 @@ fn own_lines(plan: &Manifest, other: &Manifest) -> String {
     own.retain(|line| !line.starts_with('#') && !others.contains(line));
     match own.len() {
         0 => "nothing else".to_owned(),
-        1..=MOST => own.join("; "),
+        1..=MAX_LINES => own.join("; "),
         count => format!(
             "{}; and {} lines more",
-            own[..MOST].join("; "),
-            count - MOST
+            own[..MAX_LINES].join("; "),
+            count - MAX_LINES
         ),
     }
 }

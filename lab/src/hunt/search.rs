@@ -104,7 +104,7 @@ pub(super) fn search(
     Ok(tried)
 }
 
-/// The offspring of a generation of so many, at most.
+/// Maximum offspring of a generation of this size.
 fn offspring(population: usize) -> usize {
     (population as f32 * REPLACED).ceil() as usize
 }
@@ -121,7 +121,7 @@ fn compare(a: &[f64], b: &[f64]) -> std::cmp::Ordering {
     differs.unwrap_or(std::cmp::Ordering::Equal)
 }
 
-/// Evolves a population of so many, for so many generations.
+/// Evolves a population for a number of generations.
 fn evolve(
     genes: &[Gene],
     parents: Vec<Vec<f64>>,
@@ -172,7 +172,7 @@ struct Seen {
 }
 
 impl Ground<'_> {
-    /// Tries so many that are not known, or what a small space has of them.
+    /// Tries `count` that are not known, or all of a small space.
     fn sample(&self, count: usize, mut draw: impl FnMut() -> Vec<f64>) {
         let (mut drawn, mut known) = (Vec::new(), 0);
         while drawn.len() < count && known < KNOWN {
@@ -196,7 +196,7 @@ impl Ground<'_> {
         Some(value)
     }
 
-    /// Up to so many of those with the largest scores.
+    /// Up to `count` of those with the largest scores.
     fn best(&self, count: usize) -> Vec<Vec<f64>> {
         let mut tried = self.seen().scored.clone();
         rank(&mut tried);

@@ -141,7 +141,7 @@ documented! {
 
 impl Policer {
     /// The least bucket: a full-sized packet of Ethernet has to fit.
-    const LEAST: u64 = 1500;
+    const MIN_BURST: u64 = 1500;
 
     pub(super) fn check(&self) -> Result<()> {
         ensure!(
@@ -149,10 +149,10 @@ impl Policer {
             "policer.rate: out of range (got 0); expected at least 1 bit/s"
         );
         ensure!(
-            self.burst >= Self::LEAST,
+            self.burst >= Self::MIN_BURST,
             "policer.burst: too small for a packet (got {}); expected at least {} bytes",
             self.burst,
-            Self::LEAST
+            Self::MIN_BURST
         );
         Ok(())
     }

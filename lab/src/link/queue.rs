@@ -25,7 +25,7 @@ impl Queue {
     /// The least that a queue in BDPs holds: an initial window of RFC 9002, Section 7.2,
     /// ten datagrams. The BDP of a short path is less than one datagram, and
     /// no real queue is.
-    pub const LEAST: u64 = 10 * 1500;
+    pub const MIN_BYTES_OF_BDP: u64 = 10 * 1500;
 
     /// The size in bytes behind a bottleneck of `rate` bits per second on a
     /// path whose propagation delays sum up to `round_trip`.
@@ -33,7 +33,7 @@ impl Queue {
         match self {
             Queue::Bytes(bytes) => bytes,
             Queue::Bdp(multiple) => {
-                ((multiple * bdp(rate, round_trip)).round() as u64).max(Self::LEAST)
+                ((multiple * bdp(rate, round_trip)).round() as u64).max(Self::MIN_BYTES_OF_BDP)
             }
             Queue::Time(time) => bdp(rate, time).round() as u64,
         }
@@ -45,7 +45,7 @@ impl Queue {
         match self {
             Queue::Bytes(bytes) => bytes,
             Queue::Bdp(multiple) => {
-                let bdp = bdp(rate, round_trip).max(Self::LEAST as f64);
+                let bdp = bdp(rate, round_trip).max(Self::MIN_BYTES_OF_BDP as f64);
                 (multiple * bdp).round() as u64
             }
             Queue::Time(_) => self.bytes(rate, round_trip),

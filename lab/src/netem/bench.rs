@@ -19,7 +19,7 @@ use crate::testbed::Process;
 
 /// Longest overhead of a run besides its transfer: booting, calibration of a slow link, and a busy
 /// machine.
-const MOST_OVERHEAD: Duration = Duration::from_secs(120);
+const MAX_OVERHEAD: Duration = Duration::from_secs(120);
 
 /// Interval of checks for a request to stop.
 const TICK: Duration = Duration::from_millis(50);
@@ -212,7 +212,7 @@ fn sandboxed(sandbox: &Sandbox, job: &Job, folder: &Path, stop: &AtomicBool) -> 
         .with_context(|| format!("cannot write into {}", folder.display()))?;
     let mut command = sandbox.command(folder)?;
     let mut process = Process::start(&mut command, &folder.join("sandbox.log"))?;
-    let patience = job.time_limit + MOST_OVERHEAD;
+    let patience = job.time_limit + MAX_OVERHEAD;
     let start = Instant::now();
     while process.wait(TICK)?.is_none() {
         ensure!(!stop.load(Ordering::Relaxed), "interrupted");

@@ -3,14 +3,14 @@
 use crate::testbed::Lateness;
 
 /// Share of a run's time that may be lost: as much as goodputs differ from run to run.
-const MOST_LOST: f64 = 0.03;
+const MAX_LOST_SHARE: f64 = 0.03;
 
 /// The longest median of sleeps of 1 ms. Idle machines take 1.1 ms.
-const MOST_SLEEP_MS: f64 = 2.0;
+const MAX_MEDIAN_SLEEP_MS: f64 = 2.0;
 
 /// The most processes that want a processor. The runs themselves show 1 to 2.7 each: user-mode
 /// Linux is processes that wake each other.
-const MOST_LOAD: f64 = 3.0;
+const MAX_LOAD_PER_PROCESSOR: f64 = 3.0;
 
 /// The machine's time in a run.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub(super) struct Timekeeping {
 impl Timekeeping {
     /// The cause that delayed the pair of `cc`, if any.
     pub(super) fn fault(&self, cc: &str) -> Option<String> {
-        if self.lateness.lost > MOST_LOST || self.stolen > MOST_LOST {
+        if self.lateness.lost > MAX_LOST_SHARE || self.stolen > MAX_LOST_SHARE {
             return Some(format!(
                 "this machine was late for {:.0} % of the run of {cc}, {:.0} ms at a time, and \
                  {:.0} % of its time was stolen: what delayed the pair is in its figures",
@@ -38,13 +38,13 @@ impl Timekeeping {
             ));
         }
         let [before, after] = self.sleeps_ms;
-        if before.max(after) > MOST_SLEEP_MS {
+        if before.max(after) > MAX_MEDIAN_SLEEP_MS {
             return Some(format!(
                 "a sleep of 1 ms took {before:.1} ms before the run of {cc} and {after:.1} ms \
                  after it: what delayed the pair is in its figures"
             ));
         }
-        (self.load > MOST_LOAD * self.processors as f64).then(|| {
+        (self.load > MAX_LOAD_PER_PROCESSOR * self.processors as f64).then(|| {
             format!(
                 "this machine had {:.1} processes for {} processors: what delayed the pair of \
                  {cc} is in its figures",
@@ -62,11 +62,11 @@ mod tests {
         lateness: Lateness {
             wakeups: 1000,
             worst_ms: 50.0,
-            lost: MOST_LOST,
+            lost: MAX_LOST_SHARE,
         },
-        stolen: MOST_LOST,
-        sleeps_ms: [MOST_SLEEP_MS; 2],
-        load: 2.0 * MOST_LOAD,
+        stolen: MAX_LOST_SHARE,
+        sleeps_ms: [MAX_MEDIAN_SLEEP_MS; 2],
+        load: 2.0 * MAX_LOAD_PER_PROCESSOR,
         processors: 2,
     };
 

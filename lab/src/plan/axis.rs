@@ -31,7 +31,7 @@ const NAME: &str = "name";
 const REFERENCES: &str = "references";
 
 /// The most places on one axis, points of a plan, and runs of it.
-pub(crate) const MOST: usize = 1_000_000;
+pub(crate) const MAX_RUNS: usize = 1_000_000;
 
 /// Reads `[sweep]`.
 pub(super) fn axes(sweep: &Table) -> Result<Vec<Axis>, Diagnostic> {
@@ -207,10 +207,10 @@ fn ranged(node: &Node, table: &Table) -> Result<Vec<Node>, Diagnostic> {
     };
     let steps = need("steps")?;
     let count = match steps.value {
-        Value::Integer(count @ 2..) if count as usize <= MOST => count as usize,
+        Value::Integer(count @ 2..) if count as usize <= MAX_RUNS => count as usize,
         _ => {
             return Err(steps
-                .unexpected(&format!("a number of values, from 2 to {MOST}"))
+                .unexpected(&format!("a number of values, from 2 to {MAX_RUNS}"))
                 .within("steps"))
         }
     };

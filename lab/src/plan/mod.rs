@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Context, Result};
 
-pub(crate) use axis::MOST;
+pub(crate) use axis::MAX_RUNS;
 pub use expect::{Expectation, Relation, Selection, Than, Tolerance};
 pub(crate) use read::PLAN;
 pub(crate) use space::{Gene, Space, Spot};
@@ -178,13 +178,12 @@ impl Plan {
         Ok(())
     }
 
-    /// The plan with `count` seeds: the first of its own, and when there are
-    /// not so many, those that follow the largest.
+    /// The plan with `count` seeds: the first of its own, and where it has fewer, those that
+    /// follow the largest.
     ///
     /// # Errors
     ///
-    /// When there are not so many that a plan can name: results have them as
-    /// signed numbers.
+    /// If a plan cannot name as many seeds: results have them as signed numbers.
     pub fn with_seeds(mut self, count: usize) -> Result<Self> {
         let next = self.seeds.iter().max().map_or(1, |largest| largest + 1);
         let more = count.saturating_sub(self.seeds.len());

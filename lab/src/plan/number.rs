@@ -109,7 +109,7 @@ impl Span {
         }
     }
 
-    /// A number with so many digits that is not outside. Between whole numbers without
+    /// The number, rounded to `digits` digits and within the range. Between whole numbers without
     /// a unit it is a whole one: of packets, say.
     pub(super) fn round(&self, number: f64, digits: usize) -> f64 {
         let (low, high) = (self.first.min(self.last), self.first.max(self.last));

@@ -33,12 +33,12 @@ impl Draft<'_> {
         let places = self.axes.iter().try_fold(cases.len(), |count, axis| {
             count
                 .checked_mul(axis.stops.len())
-                .filter(|count| *count <= axis::MOST)
+                .filter(|count| *count <= axis::MAX_RUNS)
         });
         let Some(places) = places else {
             let message = format!(
                 "sweep: too many points (got more); expected {} at most",
-                axis::MOST
+                axis::MAX_RUNS
             );
             let sweep = self.root.entries.iter().find(|entry| entry.key == "sweep");
             return Err(Diagnostic::at(

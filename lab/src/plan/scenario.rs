@@ -44,7 +44,7 @@ pub(super) struct Lowered {
 }
 
 /// The most flows of one `[[flow]]`.
-const MOST: i64 = 10_000;
+const MAX_FLOWS: i64 = 10_000;
 
 impl Controllers {
     /// Reads `[controllers]`.
@@ -224,7 +224,7 @@ fn flows(
         let count = match table.take("count").map(|entry| entry.node) {
             None => 1,
             Some(node) => match node.value {
-                Value::Integer(count @ 1..=MOST) => count as usize,
+                Value::Integer(count @ 1..=MAX_FLOWS) => count as usize,
                 _ => {
                     let fault = node.unexpected("how many such flows there are, 1 to 10000");
                     return Err(within(fault.within("count")));

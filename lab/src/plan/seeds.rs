@@ -13,7 +13,7 @@ pub(super) fn seeds(node: &Node) -> Result<Vec<u64>, Diagnostic> {
         _ => Err(node.unexpected("a whole number of at least 0")),
     };
     let seeds: Vec<u64> = match &node.value {
-        Value::Integer(count @ 1..) if *count as usize <= axis::MOST => {
+        Value::Integer(count @ 1..) if *count as usize <= axis::MAX_RUNS => {
             (1..=*count as u64).collect()
         }
         Value::List(items) if !items.is_empty() => {
@@ -23,7 +23,7 @@ pub(super) fn seeds(node: &Node) -> Result<Vec<u64>, Diagnostic> {
             (Some(from), Some(to), 2) => {
                 // One more than there may be is enough to be too many.
                 let range = whole(from)?..=whole(to)?;
-                range.take(axis::MOST + 1).collect()
+                range.take(axis::MAX_RUNS + 1).collect()
             }
             _ => Vec::new(),
         },
@@ -34,11 +34,11 @@ pub(super) fn seeds(node: &Node) -> Result<Vec<u64>, Diagnostic> {
         return Err(Diagnostic::at(node.place, message));
     }
     let distinct: BTreeSet<&u64> = seeds.iter().collect();
-    if seeds.is_empty() || seeds.len() > axis::MOST || distinct.len() < seeds.len() {
+    if seeds.is_empty() || seeds.len() > axis::MAX_RUNS || distinct.len() < seeds.len() {
         return Err(node.unexpected(&format!(
             "how many seeds, a list of different ones, such as [7, 9], or a range, such as \
              {{ from = 1, to = 10 }}; at most {}",
-            axis::MOST
+            axis::MAX_RUNS
         )));
     }
     Ok(seeds)

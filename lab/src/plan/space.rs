@@ -25,7 +25,7 @@ use crate::sim::uniform;
 const DIGITS: usize = 2;
 
 /// The key of the limit on named features.
-const MOST_FEATURES: &str = "features";
+const MAX_FEATURES_KEY: &str = "features";
 
 /// A plan, and the fields that it leaves open.
 #[derive(Clone, Debug)]
@@ -423,7 +423,7 @@ fn features(space: &Node) -> Result<(Vec<Feature>, Option<usize>), Diagnostic> {
     let mut most = None;
     for entry in &space.table()?.entries {
         let within = |fault: Diagnostic| fault.within(&entry.key);
-        if entry.key == MOST_FEATURES {
+        if entry.key == MAX_FEATURES_KEY {
             most = match entry.node.value {
                 Value::Integer(number) if number > 0 => usize::try_from(number).ok(),
                 _ => {

@@ -1,8 +1,7 @@
 //! As many points as there is room for.
 
-/// Of each of so many parts of the width the first, the lowest, the highest and
-/// the last point, in their order: a picture of no more parts than these is the
-/// same as with all points.
+/// The first, the lowest, the highest and the last point of each of `parts` parts of the width, in
+/// their order. A picture with at most as many parts is the same as with all points.
 pub(crate) fn downsample(points: Vec<(f64, f64)>, parts: usize) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return points;

@@ -149,8 +149,7 @@ struct Qvis {
     /// Keep only what qvis draws, in at most this size, such as 20MB.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     slim: Option<u64>,
-    /// And at most so many packets, of which the sequence page of qvis shows some
-    /// 6000 to 9000 within 10 s.
+    /// Maximum number of packets. The sequence page of qvis shows some 6000 to 9000 within 10 s.
     #[arg(long, value_name = "N", requires = "slim", value_parser = parse_whole(1..=u64::MAX))]
     packets: Option<u64>,
 }

@@ -15,7 +15,7 @@ const FIGURES: usize = 8;
 /// Bars of one figure, which fits on a page with its legend and its caption.
 const BARS: usize = 48;
 
-/// So many lines are one figure, whatever they differ in.
+/// Maximum number of lines that are one figure, whatever they differ in.
 const TOGETHER: usize = 8;
 
 /// The bars of a metric: a figure for each place on the axes, or a single one

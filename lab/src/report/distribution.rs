@@ -8,15 +8,15 @@ use crate::plot::{Chart, Curve, Curves, Figure, Scale};
 use crate::results::{metric, Results, Row};
 
 /// Fewer values have no distribution to speak of.
-const FEWEST: usize = 5;
+const MIN_VALUES: usize = 5;
 
 /// Most controllers whose colours are distinguishable.
-const MOST: usize = 12;
+const MAX_CONTROLLERS: usize = 12;
 
 /// The distribution of a plan's first metric over all runs of a controller,
 /// and that of its queueing delays as far as percentiles tell.
 pub(super) fn figures(draft: &Draft, results: &Results) -> Vec<Figure> {
-    if draft.manifest.controllers.len() > MOST {
+    if draft.manifest.controllers.len() > MAX_CONTROLLERS {
         return Vec::new();
     }
     let runs = runs(draft, results);
@@ -89,7 +89,7 @@ fn runs(draft: &Draft, results: &Results) -> Option<Figure> {
         let mean = |flows: &Vec<f64>| flows.iter().sum::<f64>() / flows.len() as f64;
         let values: Vec<f64> = runs.values().map(mean).collect();
         match values.len() {
-            0..FEWEST => Vec::new(),
+            0..MIN_VALUES => Vec::new(),
             _ => steps(values),
         }
     });

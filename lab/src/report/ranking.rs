@@ -14,7 +14,7 @@ use crate::results::{metric as known, order, Order, Sense, Summary, Table};
 const NAMED: usize = 3;
 
 /// Fewer seeds have intervals so wide that most rows stay undecided.
-const FEWEST_SEEDS: usize = 5;
+const MIN_SEEDS: usize = 5;
 
 /// Number of rows in which each controller is the best of a metric.
 pub(super) struct Ranking<'a> {
@@ -207,7 +207,7 @@ pub(super) fn verdict(section: &Section, palette: &Palette) -> Markup {
             } @else {
                 "Controllers are best together in a row that does not separate them: by Welch's \
                  test or in the digits shown."
-                @if section.manifest.seeds.len() < FEWEST_SEEDS {
+                @if section.manifest.seeds.len() < MIN_SEEDS {
                     " " (section.manifest.seeds.len()) " seeds separate little; ten ("
                     code { "--seeds 10" } ") separate more."
                 }

@@ -15,10 +15,10 @@ use crate::results::{labels, Manifest, Metric, Results, Row, Table, METRICS};
 use crate::shell;
 
 /// The most settings that are columns of tables.
-const MOST_COLUMNS: usize = 4;
+const MAX_COLUMNS: usize = 4;
 
 /// Characters of the longest value of a setting that is a column.
-const LONGEST: usize = 16;
+const MAX_COLUMN_VALUE_CHARS: usize = 16;
 
 /// A plan's part of the report.
 pub(super) struct Section {
@@ -172,8 +172,8 @@ impl Section {
     /// Are the settings few and short enough to be columns of the tables?
     pub(super) fn settings_are_columns(&self) -> bool {
         let (names, lines) = &self.settings;
-        let short = |value: &String| value.chars().count() <= LONGEST;
-        names.len() <= MOST_COLUMNS && lines.iter().flatten().all(short)
+        let short = |value: &String| value.chars().count() <= MAX_COLUMN_VALUE_CHARS;
+        names.len() <= MAX_COLUMNS && lines.iter().flatten().all(short)
     }
 
     pub(super) fn figures(&self) -> impl Iterator<Item = &Figure> {

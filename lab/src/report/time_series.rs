@@ -85,8 +85,8 @@ impl TimeSeries<'_> {
 
 /// Every n-th of a distribution's points: it rises all the same.
 fn downsampled(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    const MOST: usize = 400;
-    let every = points.len().div_ceil(MOST).max(1);
+    const MAX_POINTS: usize = 400;
+    let every = points.len().div_ceil(MAX_POINTS).max(1);
     let last = points.last().copied();
     points.into_iter().step_by(every).chain(last).collect()
 }

@@ -49,7 +49,7 @@ impl Line {
 }
 
 impl Table {
-    /// Do the seeds differ anywhere, in so many digits?
+    /// Returns true if the seeds differ anywhere, in `digits` digits.
     pub fn spreads(&self, digits: usize) -> bool {
         let mut cells = self
             .lines

@@ -223,7 +223,7 @@ impl FlowKeys {
 }
 
 /// The least receive window: less than two datagrams would stall on delayed ACKs.
-const LEAST_WINDOW: u64 = 3_000;
+const MIN_RECEIVE_WINDOW: u64 = 3_000;
 
 /// From RFC 9002's minimum window to more than a path of 10 Gbit/s and 100 ms holds.
 const INITIAL_WINDOWS: RangeInclusive<u32> = 2..=100_000;
@@ -232,7 +232,7 @@ const INITIAL_WINDOWS: RangeInclusive<u32> = 2..=100_000;
 const ACK_EVERY: RangeInclusive<u32> = 1..=100;
 
 /// The granularity of timers (RFC 9002, Section 6.1.2): no RTT is taken for less.
-const LEAST_RTT: Duration = Duration::from_millis(1);
+const MIN_RTT: Duration = Duration::from_millis(1);
 
 impl Flow {
     /// An endless download from the beginning on.
@@ -261,16 +261,16 @@ impl Flow {
         );
         ensure!(
             self.receive_window
-                .is_none_or(|bytes| bytes >= LEAST_WINDOW),
-            "receive_window: out of range (got {}); expected {LEAST_WINDOW} bytes at least",
+                .is_none_or(|bytes| bytes >= MIN_RECEIVE_WINDOW),
+            "receive_window: out of range (got {}); expected {MIN_RECEIVE_WINDOW} bytes at least",
             self.receive_window.unwrap_or_default()
         );
         if let Some(datagrams) = self.initial_window {
             check_range("initial_window", datagrams, INITIAL_WINDOWS, "datagrams")?;
         }
         ensure!(
-            self.initial_rtt.is_none_or(|rtt| rtt >= LEAST_RTT),
-            "initial_rtt: too short (got {:?}); expected {LEAST_RTT:?} at least",
+            self.initial_rtt.is_none_or(|rtt| rtt >= MIN_RTT),
+            "initial_rtt: too short (got {:?}); expected {MIN_RTT:?} at least",
             self.initial_rtt.unwrap_or_default()
         );
         check_range("ack_every", self.ack_every, ACK_EVERY, "packets")?;

@@ -59,7 +59,7 @@ documented! {
 impl Traffic {
     /// The most requests that are open at a time, which the server's stream
     /// limit allows.
-    pub(crate) const MOST_AT_ONCE: u32 = 100;
+    pub(crate) const MAX_AT_ONCE: u32 = 100;
 
     pub(super) fn check(&self) -> Result<()> {
         match *self {
@@ -70,10 +70,10 @@ impl Traffic {
                 count,
                 at_once,
             } => ensure!(
-                size > 0 && count > 0 && (1..=Self::MOST_AT_ONCE).contains(&at_once),
+                size > 0 && count > 0 && (1..=Self::MAX_AT_ONCE).contains(&at_once),
                 "bodies: out of range (got {count} of {size} bytes, {at_once} at once); expected at \
                  least 1 of 1 byte, and 1 to {} at once",
-                Self::MOST_AT_ONCE
+                Self::MAX_AT_ONCE
             ),
             Traffic::OnOff { on, off } => ensure!(
                 !on.is_zero() && !off.is_zero(),

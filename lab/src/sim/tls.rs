@@ -19,7 +19,7 @@ use crate::scenario::{Flow, Pacing, Scenario, Traffic};
 const IDENTITY: &[u8] = include_bytes!("identity.pem");
 
 /// The least of a flow-control window, in bytes.
-const LEAST_WINDOW: u64 = 4 << 20;
+const MIN_FLOW_CONTROL_WINDOW: u64 = 4 << 20;
 
 /// Maximum datagram size of the client, whose packets are small.
 pub(super) const CLIENT_DATAGRAM: usize = 1350;
@@ -115,7 +115,7 @@ fn config(
     config.set_initial_max_stream_data_uni(window);
     config.set_max_connection_window(window);
     config.set_max_stream_window(window);
-    config.set_initial_max_streams_bidi(Traffic::MOST_AT_ONCE.into());
+    config.set_initial_max_streams_bidi(Traffic::MAX_AT_ONCE.into());
     config.set_initial_max_streams_uni(100);
     Ok(config)
 }
@@ -142,5 +142,5 @@ fn flow_control_window(scenario: &Scenario, flow: &Flow, path: &Path) -> u64 {
         Some(bdp.saturating_add(queue.unwrap_or_default()))
     });
     let bytes = bytes.fold(0, u64::saturating_add);
-    LEAST_WINDOW.max(bytes.saturating_mul(4))
+    MIN_FLOW_CONTROL_WINDOW.max(bytes.saturating_mul(4))
 }

@@ -15,7 +15,7 @@ pub(super) const TICK: Nanos = 1_000_000;
 
 /// The rate is the mean over a round trip and at least over this time, which a
 /// single block or opportunity does not move much.
-const LEAST_SPAN: Nanos = 10 * TICK;
+const MIN_SPAN: Nanos = 10 * TICK;
 
 /// Bytes of a queue that are left free: what comes in a moment finds room.
 const FULL: u64 = 4 * 1500;
@@ -134,7 +134,7 @@ impl Watch {
         };
         let keep = later(
             &self.notes,
-            late.saturating_sub(self.round_trip.max(LEAST_SPAN)),
+            late.saturating_sub(self.round_trip.max(MIN_SPAN)),
         );
         self.notes.drain(..keep);
         let then = later(&self.notes, late);

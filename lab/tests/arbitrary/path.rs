@@ -38,7 +38,7 @@ const IDLE_TIMEOUT: u64 = 30_000;
 const PROBES: u32 = 2;
 
 /// Turns after which a connection on a path without faults has come to no end.
-const PATIENCE: usize = 100_000;
+const MAX_TURNS: usize = 100_000;
 
 /// A controller whose properties are checked after each event.
 struct Watched {
@@ -182,7 +182,7 @@ struct End {
 }
 
 impl End {
-    /// Has the end send so many datagrams at most, each at its time.
+    /// Has the end send at most `most` datagrams, each at its time.
     fn send(&mut self, clock: &VirtualClock, most: usize) -> usize {
         let mut datagram = [0; 1500];
         for count in 0..most {
@@ -371,7 +371,7 @@ pub(crate) fn path(bytes: &[u8]) {
             return;
         }
     }
-    for _ in 0..PATIENCE {
+    for _ in 0..MAX_TURNS {
         if world.is_closed() || world.read == world.written {
             return;
         }

@@ -16,10 +16,10 @@ const METRICS_EVERY: f64 = 5.0;
 
 /// A bound on the packets that wait for their acknowledgment, for traces that
 /// are none.
-const MOST_OUTSTANDING: usize = 1 << 18;
+const MAX_OUTSTANDING: usize = 1 << 18;
 
 /// A bound on the lost packets that are known, for the same reason.
-const MOST_LOST: usize = 1 << 18;
+const MAX_LOST: usize = 1 << 18;
 
 /// Metrics that qvis draws, the congestion window first. It is most of the output, so it has the
 /// shorter of the names that qvis reads.
@@ -179,7 +179,7 @@ impl Slim {
         if let Ok(index) = outstanding.binary_search(&number) {
             outstanding.remove(index);
         }
-        if self.width == 0.0 && self.lost.len() < MOST_LOST {
+        if self.width == 0.0 && self.lost.len() < MAX_LOST {
             self.lost.insert((space, number));
         }
     }
@@ -263,7 +263,7 @@ impl Slim {
         } = *packet;
         let outstanding = &mut self.directions[here].outstanding[space as usize];
         if outstanding.back().is_none_or(|last| *last < number) {
-            if outstanding.len() == MOST_OUTSTANDING {
+            if outstanding.len() == MAX_OUTSTANDING {
                 outstanding.pop_front();
             }
             outstanding.push_back(number);

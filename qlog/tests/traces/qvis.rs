@@ -130,7 +130,7 @@ fn losses_are_inferred_even_where_they_are_not_counted() {
     );
 }
 
-/// The copy that is written along with a trace, which comes in parts of so many bytes.
+/// The copy that is written along with a trace, which comes in parts of `chunk` bytes.
 fn live(raw: &str, chunk: usize) -> (Vec<u8>, Summary) {
     let mut output = Cursor::new(Vec::new());
     let mut live = Live::new(&mut output);

@@ -4,7 +4,7 @@ use super::super::grid::Grid;
 use super::super::words;
 use crate::results::{effects, metric, switches, Effect, Effects, Results, Summary};
 
-/// So many of a plan's metrics are shown.
+/// Number of a plan's metrics that are shown.
 const METRICS: usize = 2;
 
 /// The ways of asking what a switch is worth.

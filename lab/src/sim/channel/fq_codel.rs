@@ -10,7 +10,7 @@ use super::schedule::Schedule;
 use super::{Nanos, QueuedPacket};
 use crate::link;
 
-/// So many packets of the longest queue are dropped at once, at the most.
+/// Maximum number of packets of the longest queue that are dropped at once.
 const BATCH: usize = 64;
 
 /// A queue per flow, as far as the hash keeps them apart.

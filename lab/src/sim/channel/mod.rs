@@ -448,7 +448,10 @@ mod tests {
         let round_trip = Duration::from_millis(90);
         assert_eq!(Queue::Bdp(1.0).bytes(10_000_000, round_trip), 112_500);
         assert_eq!(Queue::Bdp(2.0).bytes(10_000_000, round_trip), 225_000);
-        assert_eq!(Queue::Bdp(1.0).bytes(1_000, round_trip), Queue::LEAST);
+        assert_eq!(
+            Queue::Bdp(1.0).bytes(1_000, round_trip),
+            Queue::MIN_BYTES_OF_BDP
+        );
         assert_eq!(Queue::Bdp(0.25).part(10_000_000, round_trip), 28_125);
         assert_eq!(Queue::Bdp(0.25).part(1_000, round_trip), 3_750);
     }

@@ -45,7 +45,7 @@ impl Red {
         if backlog > 0 {
             self.average += self.weight * (backlog as f64 - self.average);
         } else {
-            // As if so many packets had found it empty, of which this is one.
+            // As if as many packets as fit into the time had found it empty, this one among them.
             let packets = (idle / self.packet_time + 1) as f64;
             self.average *= libm::pow(1.0 - self.weight, packets);
         }
