@@ -82,7 +82,7 @@ def matrix(options, peers, out):
     chosen = options.peer or list(clients)
     unknown = set(chosen) - set(clients)
     if unknown:
-        raise SystemExit(f"there is no peer {', '.join(unknown)}; there are {', '.join(clients)}")
+        raise SystemExit(f"peer: unknown (got {', '.join(unknown)}); expected {', '.join(clients)}")
     cells = []
 
     def add(cell, **about):

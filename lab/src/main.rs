@@ -80,7 +80,7 @@ fn main() -> ExitCode {
         Err(error) => {
             // Its reader may have closed it.
             let _ = writeln!(io::stderr(), "petra-lab: {error:#}");
-            // As `diff` does: 1 is an answer, 2 is trouble, also with the
+            // As `diff` does: 1 is an answer, 2 is an error, also with the
             // command line.
             match error.is::<batch::Unmet>() {
                 true => ExitCode::from(1),

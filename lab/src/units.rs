@@ -97,7 +97,7 @@ pub fn parse_rate(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 ///
-/// A text that is no number with one of `ns`, `us`, `ms`, `s`, `min`, `h`, or more
+/// A text that is not a number with one of `ns`, `us`, `ms`, `s`, `min`, `h`, or more
 /// than a year.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let seconds = quantity(text, TIMES, TIME)?;
@@ -112,7 +112,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 ///
-/// A text that is no number, with or without `%`, or outside of 0 to 1; and `1`, which
+/// A text that is not a number, with or without `%`, or outside of 0 to 1; and `1`, which
 /// is all where 1 % may be meant.
 pub fn parse_share(text: &str) -> Result<f64, String> {
     let share = quantity(text, SHARES, SHARE)?;
@@ -131,7 +131,7 @@ pub fn parse_share(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 ///
-/// A text that is no number with one of `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`.
+/// A text that is not a number with one of `B`, `kB`, `MB`, `GB`, `KiB`, `MiB`.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     quantity(text, SIZES, SIZE).map(|bytes| bytes.round() as u64)
 }

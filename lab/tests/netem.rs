@@ -60,7 +60,7 @@ fn assert_rate(run: &Value, rate: f64, least: f64) {
 fn number(value: &Value) -> f64 {
     value
         .as_f64()
-        .unwrap_or_else(|| panic!("{value} is no number"))
+        .unwrap_or_else(|| panic!("{value}: not a number"))
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn a_bad_plan_gets_the_line_the_field_and_what_is_allowed() {
         ("seeds = 2", "sheds = 2", "plan.toml:3:1: plan: no such key (got sheds); expected extends, title"),
         ("\"goodput_mbps\"", "\"goodput\"", "plan.toml:5:12: metrics: `goodput` is not understood; expected one of goodput_mbps"),
         ("\"reno\"]", "\"rеno\"]", "plan.toml:16:23: flow.0.cc: congestion control algorithm: unknown"),
-        ("\"reno\"]", "\"petra\"]", "plan.toml:16:23: sweep.flow.cc: `petra` stands twice"),
+        ("\"reno\"]", "\"petra\"]", "plan.toml:16:23: sweep.flow.cc: duplicate value (got petra)"),
         ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"link.rate\" = { from = \"1mbit\", to = \"2kbit\", steps = 3 }", "plan.toml:16:38: sweep.link.rate: from `1mbit` to `2kbit` is not understood; expected the same unit twice"),
         ("\"flow.cc\" = [\"petra\", \"reno\"]", "\"flow.1.cc\" = [\"petra\"]", "plan.toml:16:1: flow.1.cc: list: no such number (got 1); expected less than 1, from 0"),
         ("\"link.loss\" = \"1%\"", "\"link.loss\" = \"101%\"", "plan.toml:23:23: link.0.loss: `101%` is out of range; expected a share from 0 to 1"),

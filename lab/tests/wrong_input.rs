@@ -69,7 +69,7 @@ const WRONG: [(&str, &str, &str); 87] = [
     ),
     (
         "sim --cc reno --cc reno",
-        "--cc reno",
+        "--cc: duplicate controller (got reno)",
         "expected it once, with --seeds N",
     ),
     (
@@ -150,7 +150,7 @@ const WRONG: [(&str, &str, &str); 87] = [
     ("sim --cc reno --lte 3mbit", "'--lte", "expected KEY=VALUE"),
     (
         "sim --cc reno --lte mean=3mbit,mean=4mbit",
-        "`mean` stands twice",
+        "duplicate key (got mean)",
         "expected each key once",
     ),
     (

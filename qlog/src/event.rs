@@ -174,7 +174,7 @@ impl<'a> Event<'a> {
         (time_text, name, data): (&'a str, &'a str, &'a str),
     ) -> Result<Self, Error> {
         let time: f64 =
-            serde_json::from_str(time_text).map_err(|_| record.wrong(&"`time` is no number"))?;
+            serde_json::from_str(time_text).map_err(|_| record.wrong(&"`time`: not a number"))?;
         Ok(Event {
             number: record.number,
             offset: record.offset,

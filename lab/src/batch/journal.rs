@@ -72,7 +72,7 @@ impl Journal {
         let finished = parse(path, whole)?;
         ensure!(
             cut.starts_with(HEAD) || HEAD.starts_with(cut),
-            "the last line of {} is no finished run",
+            "{}: the last line is not a run; expected a journal",
             path.display()
         );
         file.set_len(whole.len() as u64)?;
@@ -233,7 +233,7 @@ mod tests {
         assert!(format!("{error:#}").contains("line 2"), "{error:#}");
         fs::write(&path, "dear diary").unwrap();
         let error = Journal::open(&path).err().expect("an error");
-        assert!(error.to_string().contains("no finished run"), "{error:#}");
+        assert!(error.to_string().contains("not a run"), "{error:#}");
         assert_eq!(fs::read(&path).unwrap(), b"dear diary");
     }
 

@@ -84,7 +84,7 @@ fn count(folder: &Path) -> Result<usize> {
         let expected = Shard { index, of }.to_string();
         ensure!(
             (1..=of).contains(&index) && name.starts_with(&expected),
-            "{name} is no shard of {of}; expected shard-1-of-{of} to shard-{of}-of-{of}"
+            "shard: not one of {of} (got {name}); expected shard-1-of-{of} to shard-{of}-of-{of}"
         );
         match &found {
             Some((other, first)) if *other != of => {
@@ -95,7 +95,7 @@ fn count(folder: &Path) -> Result<usize> {
     }
     let none = || {
         format!(
-            "there is no shard in {}: shard-1-of-N.jsonl",
+            "{}: missing shards; expected shard-1-of-N.jsonl",
             folder.display()
         )
     };

@@ -203,7 +203,7 @@ fn confirm(proof: &Trials, candidates: Vec<Spot>) -> Result<Option<(Spot, Score)
     Ok(found)
 }
 
-/// It fails in most of the seeds, and in the mean over them, which a plan tells.
+/// It fails in most of the seeds, and in the mean over them, which a plan shows.
 fn shows(score: &Score) -> bool {
     score.fails && score.value > 0.0
 }

@@ -256,7 +256,7 @@ mod tests {
                 "--burst to_bad=1%,to_good=25% --loss 1%",
                 "burst: two models of loss",
             ),
-            ("--lte mean=3mbit,mean=4mbit", "`mean` stands twice"),
+            ("--lte mean=3mbit,mean=4mbit", "duplicate key (got mean)"),
             ("--step 20s", "such as 20s=2mbit"),
             ("--step 0s=0mbit", "outage"),
             ("--outage 10s", "such as 10s+500ms"),

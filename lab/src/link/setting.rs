@@ -113,7 +113,7 @@ fn table(text: &str) -> Result<Value, String> {
         let (key, value) = option.split_once('=').ok_or_else(form)?;
         let key = key.trim();
         if table.insert(key.to_owned(), scalar(value)).is_some() {
-            return Err(format!("`{key}` stands twice; expected each key once"));
+            return Err(format!("duplicate key (got {key}); expected each key once"));
         }
     }
     Ok(table.into())

@@ -198,7 +198,8 @@ fn program(folder: &Path, name: &str) -> Result<PathBuf> {
     let path = folder.join(name);
     path.canonicalize().with_context(|| {
         format!(
-            "there is no {}; `cargo build --release --examples` makes it",
+            "{name}: missing (got {}); expected the output of \
+             `cargo build --release --examples`",
             path.display()
         )
     })

@@ -208,9 +208,7 @@ const ETHERNET: usize = 14;
 /// Bytes that a qdisc has let pass.
 fn passed(place: Place) -> Result<u64> {
     let netem = statistics(place)?.context("the bottleneck has no netem")?;
-    netem["bytes"]
-        .as_u64()
-        .context("`tc -s -j` does not tell bytes")
+    netem["bytes"].as_u64().context("`tc -s -j`: missing bytes")
 }
 
 /// Transmission time of a full-sized packet.

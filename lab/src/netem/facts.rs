@@ -66,12 +66,12 @@ impl Facts {
     ) -> Result<Self> {
         let client = |name: &str| {
             let value = record.client.get(name);
-            value.with_context(|| format!("the client does not tell `{name}`"))
+            value.with_context(|| format!("result of the client: missing `{name}`"))
         };
         let number = |name| {
             client(name)?
                 .as_f64()
-                .with_context(|| format!("`{name}` is no number"))
+                .with_context(|| format!("result of the client: `{name}`: not a number"))
         };
         let goodput_bps = number("goodput_bps")?;
         let base_rtt_ms = record.calibration.rtt_ms.median;
@@ -90,7 +90,9 @@ impl Facts {
             share_of_limit: limit.map(|limit| goodput_bps / limit),
             complete: client("complete")? == true,
             seconds: number("seconds")?,
-            bytes: client("bytes")?.as_u64().context("`bytes` is no number")?,
+            bytes: client("bytes")?
+                .as_u64()
+                .context("result of the client: `bytes`: not a whole number")?,
             transport: Transport::read(&folder.join("server"), base_rtt)?,
             base_rtt_ms,
             backlog: std::mem::take(&mut record.backlog),

@@ -64,7 +64,7 @@ impl Sandbox {
                 kernel().or_else(|first| uml().map_err(|second| format!("{first}\n{second}")))
             }
         };
-        found.map_err(|reason| anyhow::anyhow!("there is no netem here\n{reason}"))
+        found.map_err(|reason| anyhow::anyhow!("netem: not available\n{reason}"))
     }
 
     /// The command that does the job in `folder` with this program.

@@ -80,7 +80,10 @@ fn axis(entry: &Entry) -> Result<Axis, Diagnostic> {
                 .map_or(entry.node.place, |value| value.place);
             return Err(Diagnostic::at(
                 place,
-                format!("`{}` stands twice", stop.label),
+                format!(
+                    "duplicate value (got {}); expected each value once",
+                    stop.label
+                ),
             ));
         }
     }

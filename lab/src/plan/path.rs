@@ -146,7 +146,8 @@ fn set(
             _ => Value::Table(Table::default()),
         };
         if factor(value)?.is_some() {
-            let message = format!("there is no `{step}` that could be multiplied");
+            let message =
+                format!("{step}: nothing to multiply (got a factor); expected a value in the base");
             return Err(Diagnostic::at(value.place, message));
         }
         table.entries.push(Entry {

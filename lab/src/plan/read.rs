@@ -97,12 +97,18 @@ fn read(path: &Path, sources: &mut Sources, deepest: usize) -> Result<Table> {
         .text()
         .map_err(|fault| sources.explain(&fault))?;
     if deepest == 0 {
-        let fault = Diagnostic::at(extends.key_place, "plans extend each other without end");
+        let fault = Diagnostic::at(
+            extends.key_place,
+            "cycle of plans (got too many levels); expected a base that does not lead back here",
+        );
         return Err(sources.explain(&fault));
     }
     let base_path = path.with_file_name(base);
     if !base_path.is_file() {
-        let message = format!("there is no plan {}", base_path.display());
+        let message = format!(
+            "no such plan (got {}); expected a file",
+            base_path.display()
+        );
         return Err(sources.explain(&Diagnostic::at(extends.node.place, message)));
     }
     let base = read(&base_path, sources, deepest - 1)?;

@@ -273,7 +273,7 @@ impl Qvis {
             if let Some(folder) = &self.out {
                 ensure!(
                     folder.is_dir(),
-                    "{} is no folder, and there are several traces",
+                    "--out: not a folder (got {}); expected one for several traces",
                     folder.display()
                 );
             }

@@ -156,8 +156,8 @@ fn alone(quick: &Quick, put: &mut impl FnMut(&str, Value)) -> Result<()> {
     for (index, name) in names.iter().enumerate() {
         ensure!(
             !names[..index].contains(name),
-            "--cc {name}: stands twice; expected it once, with --seeds N to run it N times or \
-             --share for two flows on one link"
+            "--cc: duplicate controller (got {name}); expected it once, with --seeds N to run it N \
+             times or --share for two flows on one link"
         );
     }
     put("flow", flow(quick, first)?.into());

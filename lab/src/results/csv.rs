@@ -39,7 +39,7 @@ fn text(cell: Cell) -> String {
 /// # Errors
 ///
 /// A file that cannot be read, that is cut off or lacks a column, or a cell
-/// that is no number where one belongs; with file and line.
+/// that is not a number where one belongs; with file and line.
 pub fn read_csv(path: &Path) -> Result<Vec<Row>> {
     let text = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     // Half of a last number is a number.

@@ -25,7 +25,9 @@ impl<'a> Options<'a> {
                 .map(|(key, value)| (key.trim(), value.trim()))
                 .ok_or_else(|| format!("{of}: `{option}` is not of the form key=value"))?;
             if left.iter().any(|(other, _)| *other == key) {
-                return Err(format!("{of}: `{key}` stands twice"));
+                return Err(format!(
+                    "{of}: duplicate key (got {key}); expected each key once"
+                ));
             }
             left.push((key, value));
         }
@@ -110,7 +112,9 @@ mod tests {
         );
         assert!(Options::new("it", "").unwrap().end().is_ok());
         assert!(Options::new("it", "a").unwrap_err().contains("key=value"));
-        assert!(Options::new("it", "a=1,a=2").unwrap_err().contains("twice"));
+        assert!(Options::new("it", "a=1,a=2")
+            .unwrap_err()
+            .contains("duplicate"));
         let bad = Options::new("it", "a=x").unwrap().take("a", parse_number);
         assert!(bad.unwrap_err().starts_with("it: a: `x`"));
     }
