@@ -113,8 +113,8 @@ struct Target {
 }
 
 impl Target {
-    /// Returns true if ACKs come in aggregates that are large beside the BDP. They look like a
-    /// queue that persists.
+    /// Returns true if ACKs come in aggregates that are large compared with the BDP. They look
+    /// like a queue that persists.
     fn is_of_aggregates(&self) -> bool {
         self.bytes > MIN_AGGREGATED_TARGET * self.bdp
     }
@@ -284,7 +284,7 @@ impl Petra {
     }
 
     /// Returns true if a standing queue may be that of competing flows. ACKs in large aggregates
-    /// look like a short one. So does a datagram beside a BDP of less than eight, but two of them
+    /// look like a short one. So does a datagram with a BDP of less than eight, but two of them
     /// are a quarter of that BDP, which every queue has to exceed.
     fn queue_may_be_shared(&self) -> bool {
         let aggregated = self.target().is_some_and(|it| it.is_of_aggregates());

@@ -341,7 +341,7 @@ fn what_cannot_be_drawn_is_told_and_leaves_no_plan() {
             few.as_str(),
             "too few different scenarios (got 2); expected 3",
         ),
-        (&PLAN.replace("[space]", case), "a space beside cases"),
+        (&PLAN.replace("[space]", case), "a space with cases"),
         (fixed, "without a space"),
     ] {
         fs::write(folder.join("plan.toml"), plan).unwrap();

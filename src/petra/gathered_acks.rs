@@ -12,7 +12,7 @@ use super::super::controller::{Ack, Time};
 
 /// Divisor of the minimum RTT that gives the time for which ACKs are gathered, where that is less
 /// than the granularity of timers. The first event after that time takes them. Of 32 and 64, the
-/// shares beside other flows stay the same with the latter (docs/attempts.md, "ACKs that count as
+/// shares next to other flows stay the same with the latter (docs/attempts.md, "ACKs that count as
 /// one").
 const MIN_RTT_DIVISOR: u32 = 64;
 

@@ -269,7 +269,7 @@ impl Space {
     pub(crate) fn cases(&self, spots: &[(String, Spot)], entries: toml::Table) -> Result<String> {
         ensure!(
             self.root.get("case").is_none(),
-            "{}: a space beside cases (got [[case]]); expected a plan without, because each \
+            "{}: a space with cases (got [[case]]); expected a plan without, because each \
              scenario that is drawn becomes one",
             self.file.display()
         );

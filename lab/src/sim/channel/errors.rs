@@ -174,7 +174,7 @@ mod tests {
         let mut random = generator(1, 1);
         let lost: Vec<usize> = (1..=25).filter(|_| errors.strike(0, &mut random)).collect();
         assert_eq!(lost, [8, 9, 10, 18, 19, 20]);
-        // Beside random losses, which draw what they would without.
+        // In addition to random losses, which draw what they would without.
         let both = Direction {
             loss: 0.2,
             ..direction
