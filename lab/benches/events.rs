@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! cargo bench -p petra-lab --bench events                    nanoseconds, all controllers
-//! cargo bench -p petra-lab --bench events -- petra 100000    the same datagrams, for callgrind
+//! cargo bench -p petra-lab --bench events -- petra 100000    datagrams of one, for callgrind
 //! ```
 
 use std::hint::black_box;

@@ -173,8 +173,8 @@ impl<'a> Event<'a> {
         text: &'a str,
         (time_text, name, data): (&'a str, &'a str, &'a str),
     ) -> Result<Self, Error> {
-        let time: f64 =
-            serde_json::from_str(time_text).map_err(|_| record.wrong(&"`time`: not a number"))?;
+        let time: f64 = serde_json::from_str(time_text)
+            .map_err(|_| record.wrong(&"`time`: not a number; expected milliseconds"))?;
         Ok(Event {
             number: record.number,
             offset: record.offset,

@@ -176,7 +176,7 @@ struct Streams {
     last: f64,
 }
 
-/// The highest offset of a stream, and the time at which it was sent.
+/// The highest offset of a stream, and the times of its first and last frames.
 #[derive(Clone, Copy)]
 struct Reach {
     end: u64,

@@ -12,7 +12,7 @@ const MIN_NOTABLE_LOSS_RATE: f64 = 0.02;
 /// Standard deviations by which heavy losses exceed those of a path that loses as much at random
 /// ([`MIN_CONGESTION_LOSS_RATE`]), in a window and in a long time. Of 24 datagrams, 3 are often
 /// lost where the path loses 5 %. The tables of docs/attempts.md ("Losses by chance") chose them.
-const MIN_HEAVY_DEVIATIONS: f64 = 2.0;
+const WINDOW_HEAVY_DEVIATIONS: f64 = 2.0;
 const LONG_HEAVY_DEVIATIONS: f64 = 1.0;
 
 /// The same in slow start, which asks at each ACK of a path that it does not know. Of 2, 3, 4, 6,
@@ -55,7 +55,7 @@ impl Default for LossRate {
         Self {
             windows: 1.0,
             datagrams: MIN_MEMORY_DATAGRAMS,
-            deviations: MIN_HEAVY_DEVIATIONS,
+            deviations: WINDOW_HEAVY_DEVIATIONS,
             least: 0.0,
             acked: 0.0,
             lost: 0.0,

@@ -72,8 +72,9 @@ impl Journal {
         let finished = parse(path, whole)?;
         ensure!(
             cut.starts_with(HEAD) || HEAD.starts_with(cut),
-            "{}: the last line is not a run; expected a journal",
-            path.display()
+            "{}: last line: not a run (got {:?}); expected a journal",
+            path.display(),
+            String::from_utf8_lossy(&cut[..cut.len().min(40)])
         );
         file.set_len(whole.len() as u64)?;
         file.seek(SeekFrom::End(0))?;

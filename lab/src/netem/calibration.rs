@@ -208,7 +208,9 @@ const ETHERNET: usize = 14;
 /// Bytes that a qdisc has let pass.
 fn passed(place: Place) -> Result<u64> {
     let netem = statistics(place)?.context("the bottleneck has no netem")?;
-    netem["bytes"].as_u64().context("`tc -s -j`: missing bytes")
+    netem["bytes"]
+        .as_u64()
+        .context("`tc -s -j`: missing `bytes`; expected those of netem")
 }
 
 /// Transmission time of a full-sized packet.

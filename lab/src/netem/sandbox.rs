@@ -64,7 +64,11 @@ impl Sandbox {
                 kernel().or_else(|first| uml().map_err(|second| format!("{first}\n{second}")))
             }
         };
-        found.map_err(|reason| anyhow::anyhow!("netem: not available\n{reason}"))
+        found.map_err(|reason| {
+            anyhow::anyhow!(
+                "netem: not available; expected it in the kernel or in user-mode Linux\n{reason}"
+            )
+        })
     }
 
     /// The command that does the job in `folder` with this program.

@@ -99,7 +99,7 @@ fn read(path: &Path, sources: &mut Sources, deepest: usize) -> Result<Table> {
     if deepest == 0 {
         let fault = Diagnostic::at(
             extends.key_place,
-            "cycle of plans (got too many levels); expected a base that does not lead back here",
+            "extends: too many levels; expected at most 8, without a cycle",
         );
         return Err(sources.explain(&fault));
     }

@@ -72,7 +72,10 @@ fn convert(value: &Spanned<DeValue>, file: usize) -> Result<Node, Diagnostic> {
         DeValue::Float(number) => {
             let number: f64 = number.as_str().parse().unwrap_or(f64::NAN);
             if !number.is_finite() {
-                return Err(Diagnostic::at(place, "not a finite number"));
+                return Err(Diagnostic::at(
+                    place,
+                    "number: not finite; expected a finite one",
+                ));
             }
             Value::Float(number)
         }

@@ -15,7 +15,7 @@ use nix::sys::wait::{waitid, Id, WaitPidFlag};
 use nix::unistd::{sysconf, Pid, SysconfVar};
 
 /// Time within which a server must start, and end when it is asked to, on a busy machine as well.
-const MAX_START_TIME: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// Time to clean up for a process that nobody needs any more.
 const CLEANUP: Duration = Duration::from_secs(1);
@@ -96,7 +96,7 @@ impl Process {
     pub fn listens(&mut self, port: u16) -> Result<bool> {
         let socket = format!(":{port:04X} ");
         let start = Instant::now();
-        while start.elapsed() < MAX_START_TIME && self.wait(TICK)?.is_none() {
+        while start.elapsed() < MAX_WAIT && self.wait(TICK)?.is_none() {
             let open = |table: &str| {
                 // There is no table of a process that has just ended.
                 fs::read_to_string(format!("/proc/{}/net/{table}", self.id))
@@ -132,8 +132,8 @@ impl Process {
     ///
     /// A process that had to be killed.
     pub fn stop(&mut self) -> Result<ExitStatus> {
-        self.end(MAX_START_TIME)?
-            .with_context(|| format!("no end {MAX_START_TIME:?} after SIGTERM: {}", self.tail()))
+        self.end(MAX_WAIT)?
+            .with_context(|| format!("no end {MAX_WAIT:?} after SIGTERM: {}", self.tail()))
     }
 
     /// Returns the log so far. Bytes that are not UTF-8 are replaced.
@@ -232,7 +232,7 @@ mod tests {
         let state = |id: &str| fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         let id = process.id.to_string();
         eventually("the id is free", || state(&id).contains(") Z"));
-        assert!(process.wait(MAX_START_TIME).unwrap().unwrap().success());
+        assert!(process.wait(MAX_WAIT).unwrap().unwrap().success());
         assert_eq!(state(&id), "");
         eventually("the child is still there", || {
             state(&child).is_empty() || state(&child).contains(") Z")
@@ -262,7 +262,7 @@ mod tests {
         assert!(process.listens(port).unwrap());
         process.stop().unwrap();
         let (mut ended, _) = shell(folder.path(), "echo over");
-        assert!(ended.wait(MAX_START_TIME).unwrap().is_some());
+        assert!(ended.wait(MAX_WAIT).unwrap().is_some());
         assert!(!ended.listens(port).unwrap());
     }
 
