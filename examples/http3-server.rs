@@ -31,6 +31,9 @@ use quiche::{h3::WireErrorCode, ConnectionId, Header, RecvInfo};
 /// once, so that a server that is late becomes faster.
 const READING: Duration = Duration::from_millis(10);
 
+/// The role in the logs.
+const ROLE: &str = "server";
+
 /// Serves the files of a folder and generated bodies (/bytes/<n>) over HTTP/3.
 ///
 /// Exit codes: 0 after SIGINT or SIGTERM; 1 if it cannot serve; 2 if the command line is invalid.
@@ -236,7 +239,8 @@ impl Connections {
         };
         let client = first.is_validated().then_some(client);
         let mut quic = first.accept(&mut self.config)?;
-        if let Err(e) = self.logs.begin(&mut quic, "server") {
+        let begun = self.logs.begin(&mut quic, ROLE);
+        if let Err(e) = &begun {
             if !std::mem::replace(&mut self.log_failed, true) {
                 warn(format_args!(
                     "http3-server: {e:#}; the connection continues, and others without a log"
@@ -244,14 +248,18 @@ impl Connections {
             }
         }
         let _ = quic.recv(datagram, info);
-        // Noise has no packet that decrypts, and begins nothing.
-        if quic.stats().recv > 0 {
-            let (id, root) = (id.into_owned(), self.root.clone());
-            let displaced = displaced.and_then(|id| self.forget(&id));
-            self.refused.extend(displaced);
-            self.handshakes.begin(id.clone(), client, now);
-            self.all.insert(id, Connection::new(quic, root));
+        if quic.stats().recv == 0 {
+            // Noise has no packet that decrypts, and begins nothing.
+            if begun.is_ok() {
+                self.logs.discard(quic, ROLE);
+            }
+            return None;
         }
+        let (id, root) = (id.into_owned(), self.root.clone());
+        let displaced = displaced.and_then(|id| self.forget(&id));
+        self.refused.extend(displaced);
+        self.handshakes.begin(id.clone(), client, now);
+        self.all.insert(id, Connection::new(quic, root));
         None
     }
 

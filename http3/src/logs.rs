@@ -34,11 +34,26 @@ impl Logs {
             quic.set_keylog(Box::new(file));
         }
         if let Some(qlogs) = &self.qlogs {
-            let name = format!("{role}-{:?}", quic.source_id());
+            let name = name(quic, role);
             let log = Box::new(qlogs.begin(&name)?);
             let level = quiche::QlogLevel::Extra;
             quic.set_qlog_with_level(log, name, self.description.clone(), level);
         }
         Ok(())
     }
+
+    /// Drops a connection that has begun nothing, and removes its qlog. `role` is that of
+    /// [`Self::begin`], which has succeeded.
+    pub fn discard(&self, quic: Connection, role: &str) {
+        let name = name(&quic, role);
+        drop(quic);
+        if let Some(qlogs) = &self.qlogs {
+            qlogs.discard(&name);
+        }
+    }
+}
+
+/// The name of a connection's qlog.
+fn name(quic: &Connection, role: &str) -> String {
+    format!("{role}-{:?}", quic.source_id())
 }

@@ -53,7 +53,7 @@ impl Qlogs {
 
     /// Begins the trace of a connection, which is complete when it is dropped.
     pub(crate) fn begin(&self, name: &str) -> Result<impl Write + Send + Sync> {
-        let path = self.folder.join(format!("{name}.sqlog"));
+        let path = self.path(name);
         let files = Files::create(&path)?;
         let log = Log {
             path: path.into(),
@@ -61,6 +61,20 @@ impl Qlogs {
         };
         log.send(Message::Begin(files));
         Ok(BufWriter::with_capacity(CHUNK, log))
+    }
+
+    /// Removes a trace that has been dropped, and its copy. Their names are free at once: a client
+    /// may repeat a packet that was noise. The thread may still write to what has no name.
+    pub(crate) fn discard(&self, name: &str) {
+        let path = self.path(name);
+        for file in [petra_qlog::beside(&path), path] {
+            // Without its folder, it is gone.
+            let _ = fs::remove_file(file);
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.sqlog"))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use quiche::Type;
 
-use super::harness::{assert_fails, output, wait_for, Server};
+use super::harness::{assert_fails, names, output, wait_for, Server};
 use super::initial::Initial;
 use super::stranger::{packet_type, Stranger};
 
@@ -151,8 +151,8 @@ fn a_connection_beyond_the_limit_waits_for_a_place() {
 }
 
 #[test]
-fn noise_takes_no_place() {
-    let server = Server::start(&["--max-connections", "1"]);
+fn noise_takes_no_place_and_leaves_no_qlog() {
+    let server = Server::start(&["--max-connections", "1", "--qlog", "qlog"]);
     let mut stranger = Stranger::to(server.address);
     for mut datagram in stranger.flight() {
         datagram[100] ^= 1;
@@ -161,6 +161,8 @@ fn noise_takes_no_place() {
     let none: Vec<Vec<u8>> = vec![];
     assert_eq!(stranger.answer(), none);
     assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+    // The only qlog is that of the download, with its copy.
+    assert_eq!(names(&server.path("qlog")).len(), 2);
 }
 
 #[test]
