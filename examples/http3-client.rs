@@ -42,9 +42,9 @@ struct Args {
           value_parser = clap::value_parser!(u16).range(1..))]
     parallel: u16,
 
-    /// Download every URL this many times
+    /// Download every URL this many times; at most 1000000
     #[arg(long, value_name = "N", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..))]
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     repeat: u32,
 
     /// Stop this long after the first request, and keep the bytes so far

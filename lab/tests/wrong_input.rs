@@ -20,7 +20,7 @@ cc = \"petra\"
 ";
 
 /// The words of a command, its subject, and what is accepted.
-const WRONG: [(&str, &str, &str); 87] = [
+const WRONG: [(&str, &str, &str); 88] = [
     ("simulate", "'simulate'", "'sim'"),
     (
         "sim",
@@ -287,6 +287,11 @@ const WRONG: [(&str, &str, &str); 87] = [
         "demo --backend real",
         "'--backend",
         "[possible values: sim, netem]",
+    ),
+    (
+        "draw plan.toml --cases 1000001",
+        "'--cases",
+        "expected a whole number from 1 to 1000000",
     ),
     ("check", "<PLAN.toml>", "Usage: petra-lab check"),
     ("check nowhere.toml", "nowhere.toml", "expected a plan"),

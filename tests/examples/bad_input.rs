@@ -62,6 +62,7 @@ fn malformed_arguments_are_usage_errors() {
         &["https://"],
         &[],
         &["https://127.0.0.1/", "--parallel", "0"],
+        &["https://127.0.0.1/", "--repeat", "1000001"],
         &["https://127.0.0.1/", "--time-limit", "soon"],
         &["https://127.0.0.1/", "--connect-timeout", "500000000000y"],
         &["https://127.0.0.1/", "--max-datagram-size", "100"],

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Error, Result};
@@ -11,9 +10,9 @@ use clap::Args;
 use super::search::{KNOWN, STREAM};
 use crate::entropy::generator;
 use crate::note::note;
-use crate::plan::{Space, Spot};
+use crate::plan::{Space, Spot, MAX_RUNS};
 use crate::results::write_whole;
-use crate::units::{parse_at_least_one, parse_whole, SEED_RANGE};
+use crate::units::{parse_whole, SEED_RANGE};
 
 /// Draw scenarios of a plan's space at random, as the cases of an ordinary plan.
 ///
@@ -24,9 +23,9 @@ pub struct Draw {
     /// A plan with a space, as docs/hunt.md has it.
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
-    /// Scenarios to draw, all different.
-    #[arg(long, default_value = "100", value_name = "N", value_parser = parse_at_least_one)]
-    cases: NonZeroUsize,
+    /// Scenarios to draw, all different; a plan has at most 1000000 runs.
+    #[arg(long, default_value = "100", value_name = "N", value_parser = parse_whole(1..=MAX_RUNS))]
+    cases: usize,
     /// Seed of all random choices.
     #[arg(long, default_value = "1", value_name = "N", allow_hyphen_values = true,
         value_parser = parse_whole(SEED_RANGE))]
@@ -98,7 +97,7 @@ impl Draw {
         let mut random = generator(self.seed, STREAM);
         let (mut spots, mut known) = (Vec::new(), BTreeSet::new());
         let (mut refused, mut misses) = (None, 0);
-        while spots.len() < self.cases.get() {
+        while spots.len() < self.cases {
             ensure!(
                 misses < KNOWN,
                 "{}: too few different scenarios (got {}); expected {}, or fewer --cases",
