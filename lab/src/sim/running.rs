@@ -113,13 +113,13 @@ impl<'a> RunningFlow<'a> {
         let Some(connection) = self.connection.as_ref().filter(|_| self.stopped.is_none()) else {
             return;
         };
-        let Some(stats) = connection.server.endpoint.conn().path_stats().next() else {
-            return;
-        };
         let download = connection.download();
         if download.is_done() {
             return;
         }
+        let Some(stats) = connection.server.endpoint.conn().path_stats().next() else {
+            return;
+        };
         let Seen {
             time,
             queue,
