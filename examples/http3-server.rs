@@ -24,7 +24,7 @@ use petra_http3::{
     certs, expire, parse_time, udp, warn, Controller, Handshakes, Http3, Limits, Logs, Responses,
     Transport,
 };
-use quiche::{h3::WireErrorCode, ConnectionId, Header, RecvInfo};
+use quiche::{h3::WireErrorCode, ConnectionId, Error, Header, RecvInfo};
 
 /// Time for which datagrams are read before connections are served: more than the ACKs take that
 /// the socket's buffer holds. The more ACKs a connection has at once, the more datagrams leave at
@@ -247,10 +247,12 @@ impl Connections {
                 ));
             }
         }
-        let _ = quic.recv(datagram, info);
+        let received = quic.recv(datagram, info);
         if quic.stats().recv == 0 {
-            // Noise has no packet that decrypts, and begins nothing.
-            if begun.is_ok() {
+            // Noise has no packet that decrypts, and begins nothing. Neither does what decrypts and
+            // is refused, but its qlog says why.
+            let is_noise = matches!(received, Err(Error::CryptoFail | Error::Done));
+            if is_noise && begun.is_ok() {
                 self.logs.discard(quic, ROLE);
             }
             return None;

@@ -68,7 +68,7 @@ impl Qlogs {
     pub(crate) fn discard(&self, name: &str) {
         let path = self.path(name);
         for file in [petra_qlog::beside(&path), path] {
-            // Without its folder, it is gone.
+            // At worst, what cannot be removed remains.
             let _ = fs::remove_file(file);
         }
     }

@@ -165,6 +165,17 @@ fn noise_takes_no_place_and_leaves_no_qlog() {
     assert_eq!(names(&server.path("qlog")).len(), 2);
 }
 
+/// A first packet without a ClientHello, and with a frame that no Initial may have.
+#[test]
+fn what_decrypts_and_is_refused_has_a_qlog() {
+    let server = Server::start(&["--retry", "never", "--qlog", "qlog"]);
+    let stranger = Stranger::to(server.address);
+    stranger.socket.send(&first_datagram(FATAL[1])).unwrap();
+    assert_eq!(server.download("/bytes/100000", &[])["complete"], true);
+    // Each qlog has a copy.
+    assert_eq!(names(&server.path("qlog")).len(), 4);
+}
+
 #[test]
 fn logs_that_cannot_be_made_are_reported_once() {
     let mut server = Server::spawn(ANY, &["--qlog", "qlog"], Stdio::piped());
