@@ -796,6 +796,57 @@ fn qlogs_are_kept_where_the_plan_wants_them() {
     assert!(page.contains(&format!("href=\"qlog/{key}/\"")));
 }
 
+/// Of runs that are finished, too: they give the same figures again.
+#[test]
+fn qlogs_of_one_run_are_kept_on_request() {
+    let place = Place::new(PLAN);
+    place.ok("run plan.toml -o out");
+    let results = place.read("out/plan.csv");
+    let set = ResultSet::read(&place.path("out/plan.json")).unwrap();
+    let keys: Vec<&str> = set.plans[0].rows.iter().map(|row| &row.key[..]).collect();
+    // Enough for one run: no other key begins so.
+    let start = |key: &str| {
+        let mut ends = 1..=key.len();
+        let is_alone = |end: &usize| {
+            keys.iter()
+                .filter(|it| it.starts_with(&key[..*end]))
+                .count()
+                == 1
+        };
+        key[..ends.find(is_alone).unwrap()].to_owned()
+    };
+    place.ok(&format!(
+        "run plan.toml -o out --qlog {} --qlog {}",
+        start(keys[0]),
+        keys[1]
+    ));
+    let kept: BTreeSet<String> = fs::read_dir(place.path("out/qlog"))
+        .unwrap()
+        .map(|run| run.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(kept, [keys[0], keys[1]].map(String::from).into());
+    assert_eq!(place.read("out/plan.csv"), results);
+    assert_eq!(place.lines("out/journal.jsonl"), keys.len());
+
+    place.ok("report out");
+    let page = String::from_utf8(place.read("out/report.html")).unwrap();
+    let linked = |key: &&&str| page.contains(&format!("href=\"qlog/{key}/\""));
+    assert_eq!(
+        keys.iter().filter(linked).collect::<Vec<_>>(),
+        [&keys[0], &keys[1]]
+    );
+
+    for (key, count) in [("z", 0), ("", 12)] {
+        let error = format!("--qlog: {count} runs have such a key (got {key:?}); expected one");
+        assert!(
+            place
+                .fails(&format!("run plan.toml --qlog={key}"))
+                .contains(&error),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn netem_says_what_it_cannot_do() {
     let place = Place::new(&PLAN.replace("cc = \"petra\"", "cc = \"petra\"\ncount = 2"));

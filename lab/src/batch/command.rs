@@ -147,6 +147,10 @@ pub struct Run {
     /// `3/10`, or `env/10` where Slurm or Kubernetes number the jobs.
     #[arg(long, value_name = "I/N", conflicts_with = "json")]
     shard: Option<Shard>,
+    /// Also keep the qlogs of the run with this key, or with one that begins so: the column `key`
+    /// of the results. A run that is there is made again.
+    #[arg(long, value_name = "KEY")]
+    qlog: Vec<String>,
     #[command(flatten)]
     manner: Manner,
 }
@@ -156,9 +160,13 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// What could not be run, that it was interrupted, or [`Unmet`](super::Unmet).
+    /// A key of no run, what could not be run, that it was interrupted, or
+    /// [`Unmet`](super::Unmet).
     pub fn execute(&self) -> Result<()> {
-        let run_set = self.plans.run_set()?;
+        let mut run_set = self.plans.run_set()?;
+        for key in &self.qlog {
+            run_set.keep_qlogs(key)?;
+        }
         if let Some(shard) = self.shard {
             let executor = self.manner.executor(&self.out, true);
             return self.run_shard(run_set.shard(shard), &executor, shard);

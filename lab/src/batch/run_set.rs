@@ -156,6 +156,27 @@ impl RunSet {
         Ok(())
     }
 
+    /// Requests the qlogs of the run whose key begins with `key`.
+    ///
+    /// # Errors
+    ///
+    /// No such run, or several.
+    pub(super) fn keep_qlogs(&mut self, key: &str) -> Result<()> {
+        let found = self
+            .items
+            .iter_mut()
+            .filter(|(run, _)| run.starts_with(key));
+        let mut found: Vec<(&String, &mut Item)> = found.collect();
+        ensure!(
+            found.len() == 1,
+            "--qlog: {} runs have such a key (got {key:?}); expected one, by the column `key` of \
+             results with these plans and versions, or enough of its beginning",
+            found.len()
+        );
+        found[0].1.wanted.qlog = true;
+        Ok(())
+    }
+
     /// Only the runs of a shard.
     #[must_use]
     pub(super) fn shard(mut self, shard: Shard) -> Self {

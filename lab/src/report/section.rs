@@ -187,21 +187,22 @@ impl Section {
     }
 }
 
-/// All runs of a plan that keeps their qlogs.
+/// The runs whose qlogs were kept.
 fn traces(results: &Results, folder: &Path) -> Vec<Traces> {
     let Results { manifest, rows } = results;
-    let rows = rows.iter().filter(|row| manifest.qlog && row.flow == 0);
     let traces = |row: &Row| {
+        let place = format!("qlog/{}", row.key);
+        let copies = copies(&folder.join(&place));
         let labels = labels(manifest, row).into_iter().map(|(_, label)| label);
         let words = labels.chain([row.controller.clone(), format!("seed {}", row.seed)]);
-        let place = format!("qlog/{}", row.key);
-        Traces {
+        (!copies.is_empty()).then(|| Traces {
             run: words.collect::<Vec<_>>().join(", "),
-            copies: copies(&folder.join(&place)),
+            copies,
             folder: place,
-        }
+        })
     };
-    rows.map(traces).collect()
+    let runs = rows.iter().filter(|row| row.flow == 0);
+    runs.filter_map(traces).collect()
 }
 
 /// The names of the copies for qvis in a folder; none where it cannot be read.
