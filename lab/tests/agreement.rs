@@ -102,7 +102,7 @@ fn simulator_and_netem_agree_on_six_plans() {
         failures: usize,
     }
     let (plans, failures) = (plans(), 0);
-    let sim = run(&plans, &["--backend", "sim", "--seeds", "5"]);
+    let sim = run(&plans, &["--backend", "sim", "--seeds", "3"]);
     let plans = plans.into_iter().zip(sim);
     let mut left: Vec<Apart> = plans
         .map(|(file, sim)| Apart {
