@@ -63,8 +63,11 @@ impl Artifacts {
             write_whole(&self.netem.join(format!("{key}.json")), |out| {
                 Ok(serde_json::to_writer_pretty(out, &record.facts)?)
             })?;
+            // Those of an earlier run, which was another one.
+            remove(&self.qlog.join(key))?;
         }
         if let Some((partial, whole)) = qlogs {
+            remove(&whole)?;
             fs::rename(&partial, &whole)
                 .with_context(|| format!("cannot make {}", whole.display()))?;
         }
@@ -79,15 +82,19 @@ impl Artifacts {
     /// whole. What an interrupted run has left goes.
     fn qlogs(&self, key: &str) -> Result<(PathBuf, PathBuf)> {
         let [partial, whole] = [format!(".{key}"), key.to_owned()].map(|it| self.qlog.join(it));
-        for old in [&partial, &whole] {
-            if old.exists() {
-                fs::remove_dir_all(old)
-                    .with_context(|| format!("cannot remove {}", old.display()))?;
-            }
-        }
+        remove(&partial)?;
         make(&partial)?;
         Ok((partial, whole))
     }
+}
+
+/// Removes a folder if it exists.
+fn remove(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)
+            .with_context(|| format!("cannot remove {}", folder.display()))?;
+    }
+    Ok(())
 }
 
 fn make(folder: &Path) -> Result<()> {

@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use anyhow::{ensure, Context, Result};
+use clap::builder::NonEmptyStringValueParser;
 use clap::Args;
 
 use super::journal::{line, Entry, Journal};
@@ -148,8 +149,8 @@ pub struct Run {
     #[arg(long, value_name = "I/N", conflicts_with = "json")]
     shard: Option<Shard>,
     /// Also keep the qlogs of the run with this key, or with one that begins so: the column `key`
-    /// of the results. A run that is there is made again.
-    #[arg(long, value_name = "KEY")]
+    /// of the results. A run without its qlogs is made again.
+    #[arg(long, value_name = "KEY", value_parser = NonEmptyStringValueParser::new())]
     qlog: Vec<String>,
     #[command(flatten)]
     manner: Manner,

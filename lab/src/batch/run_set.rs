@@ -169,8 +169,8 @@ impl RunSet {
         let mut found: Vec<(&String, &mut Item)> = found.collect();
         ensure!(
             found.len() == 1,
-            "--qlog: {} runs have such a key (got {key:?}); expected one, by the column `key` of \
-             results with these plans and versions, or enough of its beginning",
+            "--qlog: {} runs have such a key (got {key:?}); expected one: the column `key` of \
+             results with these plans, seeds, backend and versions, or enough of its beginning",
             found.len()
         );
         found[0].1.wanted.qlog = true;
