@@ -87,7 +87,6 @@ fn made(name: &str, value: impl Fn(usize, usize, usize, u64) -> f64) -> Made {
         series: false,
         frames: None,
         printed: Some(printed()),
-        qlog: false,
         verdicts: vec![verdict(true), verdict(false)],
         known_deviations: Vec::new(),
     };

@@ -132,7 +132,6 @@ pub(crate) fn results(
         series: plan.series,
         frames: plan.frames.clone(),
         printed: plan.printed.clone(),
-        qlog: plan.qlog,
         verdicts: Vec::new(),
         known_deviations: plan.known_deviations.clone(),
     };

@@ -51,9 +51,6 @@ pub struct Manifest {
     /// Printed values to show next to measured ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<Printed>,
-    /// True if `qlog/KEY` has each run's qlogs.
-    #[serde(default)]
-    pub qlog: bool,
     /// Expectations and their results.
     pub verdicts: Vec<Verdict>,
     /// Known deviations from the expectations, with their reasons.
