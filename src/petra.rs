@@ -25,7 +25,7 @@
 //! | `slow_start`, `additive_increase` | How fast does the window grow? |
 //! | `competition`, `cubic_growth` | Do others keep the queue full, and how to grow then? |
 //! | `policing` | Do losses without a queue follow the rate of the sender? |
-//! | `path_change`, `shorter_path` | Has the path become longer, or shorter? |
+//! | `delay_step`, `path_change`, `shorter_path` | Has the path become longer, or shorter? |
 //! | `congestion_response` | What follows for the window? |
 
 mod ack_aggregation;
@@ -35,6 +35,7 @@ mod competition;
 mod config;
 mod congestion_response;
 mod cubic_growth;
+mod delay_step;
 mod delivery_rate;
 mod gathered_acks;
 mod held_acks;
@@ -70,6 +71,7 @@ use competition::Competition;
 pub use config::{PetraConfig, QueueTarget};
 use congestion_response::Decision;
 use cubic_growth::CubicGrowth;
+use delay_step::DelayStep;
 use delivery_rate::DeliveryRate;
 use gathered_acks::{Gathered, GatheredAcks};
 use loss_rate::LossRate;
@@ -168,6 +170,7 @@ struct Petra {
     competition: Competition,
     /// The growth where losses bound the window.
     cubic: CubicGrowth,
+    delay_step: DelayStep,
     path_change: PathChange,
     shorter_path: ShorterPath,
     policing: Policing,
@@ -205,6 +208,7 @@ impl Petra {
             increase: AdditiveIncrease::default(),
             competition: Competition::default(),
             cubic: CubicGrowth::default(),
+            delay_step: DelayStep::default(),
             path_change: PathChange::default(),
             shorter_path: ShorterPath::default(),
             policing: Policing::default(),
@@ -431,6 +435,18 @@ impl Petra {
         self.path_change.on_window(self.window.bytes());
     }
 
+    /// Looks for a longer path whose delay comes at once.
+    fn watch_delay_step(&mut self, ack: &Ack) {
+        let queue = &self.queue;
+        let path = || (queue.base_rtt(ack.rtt.min), queue.noise());
+        let found = self.delay_step.on_ack(ack, path);
+        if let Some(min_rtt) = found.filter(|_| !ack.app_limited) {
+            let base = self.queue.base_rtt(ack.rtt.min);
+            let path = self.path_change.on_step(min_rtt, base);
+            self.follow(path);
+        }
+    }
+
     /// Adopts a longer path: slow start up to the window for its rate, if that is known.
     fn follow(&mut self, path: LongerPath) {
         let former = self.queue.on_longer_path(path.min_rtt);
@@ -510,6 +526,7 @@ impl Petra {
         self.competition.on_ack(ack.bytes, ack.rtt.latest);
         self.policing.on_ack(ack.bytes, &self.window);
         let round_ends = self.rounds.ends(ack);
+        self.watch_delay_step(ack);
         self.watch_shorter_path(ack, round_ends);
         if round_ends {
             self.end_round(ack);
@@ -678,6 +695,7 @@ impl Controller for Petra {
         self.competition = Competition::default();
         self.policing = Policing::default();
         self.cubic = CubicGrowth::default();
+        self.delay_step = DelayStep::default();
         self.path_change = PathChange::default();
         self.shorter_path = ShorterPath::default();
         self.hidden_queue = false;

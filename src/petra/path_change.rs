@@ -141,9 +141,6 @@ pub(super) struct PathChange {
     delayed_rounds: u32,
     /// The estimated rate in the last round trip without a queue, in bytes per second.
     unqueued_rate: Option<f64>,
-    /// The estimated rate in the last round trip since then whose delay included a queue of the
-    /// connection's own, which filled the path.
-    queued_rate: Option<f64>,
     trial: Option<Trial>,
     /// Trials in a row that showed a queue.
     refuted: u32,
@@ -169,8 +166,8 @@ pub(super) struct LongerPath {
     pub(super) min_rtt: Duration,
     /// The growth of the minimum RTT.
     pub(super) additional: Duration,
-    /// The rate of the path in bytes per second: of its last queue, or of before. `None` if each
-    /// round trip since slow start was delayed, as what the window lets through is no rate then.
+    /// The rate of the path in bytes per second, as it was before. `None` if each round trip since
+    /// slow start was delayed, as what the window lets through is no rate then.
     pub(super) rate: Option<f64>,
 }
 
@@ -239,7 +236,6 @@ impl PathChange {
     /// Ends a round trip without a queue, at this rate.
     pub(super) fn on_calm_round(&mut self, rate: f64) {
         self.unqueued_rate = Some(rate);
-        self.queued_rate = None;
         self.delayed_rounds = 0;
         self.comparison = None;
     }
@@ -248,7 +244,17 @@ impl PathChange {
     /// slow start changed it by too much.
     pub(super) fn on_unlimited_round(&mut self) {
         self.comparison = None;
-        self.queued_rate = None;
+    }
+
+    /// Takes the minimum RTT of a path whose delay [came at once](super::delay_step), and the base
+    /// RTT of before.
+    pub(super) fn on_step(&mut self, min_rtt: Duration, base: Duration) -> LongerPath {
+        self.comparison = None;
+        LongerPath {
+            min_rtt,
+            additional: min_rtt.saturating_sub(base),
+            rate: self.unqueued_rate,
+        }
     }
 
     /// Ends a round trip in which every packet was delayed.
@@ -279,15 +285,7 @@ impl PathChange {
         };
         let rounds = MIN_ROUNDS << self.refuted.min(MAX_DOUBLINGS);
         let longer = compared.rounds >= rounds && ignores_window;
-        longer.then(|| {
-            self.comparison = None;
-            let queued = self.queued_rate.take();
-            LongerPath {
-                min_rtt: compared.min_delay,
-                additional: compared.additional(round.base),
-                rate: self.unqueued_rate.map(|before| queued.unwrap_or(before)),
-            }
-        })
+        longer.then(|| self.on_step(compared.min_delay, round.base))
     }
 
     /// Adds a round trip to the comparison if the delay stays, leaves it out if a queue of the
@@ -303,15 +301,8 @@ impl PathChange {
         let compared = before.map(|so_far| so_far.and(round)).filter(stays);
         self.comparison = match (before, compared) {
             (_, Some(compared)) => Some(compared),
-            (Some(so_far), None) if so_far.is_without_queue_of(&round, resolution) => {
-                self.queued_rate = Some(round.last_rate);
-                Some(so_far)
-            }
-            (so_far, None) => {
-                let drained = so_far.filter(|it| round.is_without_queue_of(it, resolution));
-                self.queued_rate = drained.map(|it| it.last_rate);
-                (self.delayed_rounds <= MAX_ROUNDS_TO_BEGIN).then_some(round)
-            }
+            (Some(so_far), None) if so_far.is_without_queue_of(&round, resolution) => Some(so_far),
+            _ => (self.delayed_rounds <= MAX_ROUNDS_TO_BEGIN).then_some(round),
         };
     }
 }
@@ -467,46 +458,6 @@ mod tests {
         // The window has grown by 41 datagrams, which take 41 ms.
         assert_eq!(rounds(delays(42).zip(windows.clone())), LONGER);
         assert_eq!(rounds(delays(43).zip(windows)), None);
-    }
-
-    /// The rate of the path that is found. Each round trip has a delay in milliseconds, a rate, and
-    /// the window after it in datagrams. `ends` ends the round trips before the delay stays.
-    fn rate(queue: &[(u64, f64, u32)], ends: impl Fn(&mut PathChange)) -> Option<f64> {
-        let mut change = calm();
-        let round = |change: &mut PathChange, (delay, rate, window): (u64, f64, u32)| {
-            let delayed = DelayedRound {
-                rate,
-                ..delayed(delay)
-            };
-            end(change, delayed, window).and_then(|path| path.rate)
-        };
-        for queued in queue {
-            assert_eq!(round(&mut change, *queued), None);
-        }
-        ends(&mut change);
-        (0..12).find_map(|n| round(&mut change, (150, 0.4 * RATE, 72 + n)))
-    }
-
-    #[test]
-    fn its_rate_is_that_of_the_last_queue_or_of_before() {
-        let half = 0.5 * RATE;
-        let none = |_: &mut PathChange| ();
-        assert_eq!(rate(&[], none), Some(RATE));
-        // Half of the rate fills a path of 150 ms with 75 datagrams.
-        let full = [(200, half, 85), (200, half, 85)];
-        let drained = [&full[..], &[(170, RATE, 72), (170, half, 72)]].concat();
-        assert_eq!(rate(&drained, none), Some(half));
-        let windows = [72, 72, 90, 90].map(|window| (150, 0.4 * RATE, window));
-        let grown = [&windows[..], &[(176, half, 72)]].concat();
-        assert_eq!(rate(&grown, none), Some(half));
-        // The path itself has become shorter again, also after such a queue.
-        let shorter = [(200, half, 100), (200, half, 100)];
-        assert_eq!(rate(&shorter, none), Some(RATE));
-        let both = [&drained[..], &[(250, half, 72)]].concat();
-        assert_eq!(rate(&both, none), Some(RATE));
-        // What ends a comparison ends what is known of a queue.
-        assert_eq!(rate(&drained, |it| it.on_unlimited_round()), Some(RATE));
-        assert_eq!(rate(&drained, |it| it.on_calm_round(RATE)), Some(RATE));
     }
 
     /// Without a calm round trip. `grows`: growth in kB per round trip.
