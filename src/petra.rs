@@ -71,7 +71,7 @@ use competition::Competition;
 pub use config::{PetraConfig, QueueTarget};
 use congestion_response::Decision;
 use cubic_growth::CubicGrowth;
-use delay_step::DelayStep;
+use delay_step::{DelayStep, Expected};
 use delivery_rate::DeliveryRate;
 use gathered_acks::{Gathered, GatheredAcks};
 use loss_rate::LossRate;
@@ -416,6 +416,7 @@ impl Petra {
         let datagram = self.window.datagram();
         if let Some(former) = self.path_change.end_round(fresh, rate, datagram) {
             self.queue.return_to(former);
+            self.delay_step = DelayStep::default();
         }
         if ack.app_limited || self.window.in_slow_start() {
             self.path_change.on_unlimited_round();
@@ -435,14 +436,21 @@ impl Petra {
         self.path_change.on_window(self.window.bytes());
     }
 
-    /// Looks for a longer path whose delay comes at once.
+    /// Looks for a longer path whose delay comes at once. Without an interval that has ended, the
+    /// noise is not known, and an application that holds back needs no larger window.
     fn watch_delay_step(&mut self, ack: &Ack) {
-        let queue = &self.queue;
-        let path = || (queue.base_rtt(ack.rtt.min), queue.noise());
-        let found = self.delay_step.on_ack(ack, path);
+        if !self.queue.knows_noise() {
+            return;
+        }
+        let expected = || Expected {
+            base: self.queue.base_rtt(ack.rtt.min),
+            noise: self.queue.noise(),
+            rounds: self.path_change.caution(),
+        };
+        let found = self.delay_step.on_ack(ack, expected);
         if let Some(min_rtt) = found.filter(|_| !ack.app_limited) {
             let base = self.queue.base_rtt(ack.rtt.min);
-            let path = self.path_change.on_step(min_rtt, base);
+            let path = self.path_change.conclude(min_rtt, base);
             self.follow(path);
         }
     }
@@ -450,6 +458,7 @@ impl Petra {
     /// Adopts a longer path: slow start up to the window for its rate, if that is known.
     fn follow(&mut self, path: LongerPath) {
         let former = self.queue.on_longer_path(path.min_rtt);
+        self.delay_step = DelayStep::default();
         self.shorter_path = ShorterPath::default();
         self.path_change.begin_trial(path, former);
         self.competition.restart();
@@ -461,8 +470,12 @@ impl Petra {
         let bytes = self.window.bytes();
         let ssthresh = path.rate.map(|rate| rate * path.min_rtt.as_secs_f64());
         if ssthresh.is_none_or(|ssthresh| ssthresh > bytes) {
+            if self.window.in_slow_start() {
+                self.slow_start.go_on(bytes);
+            } else {
+                self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
+            }
             self.window.replace_ssthresh(ssthresh);
-            self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
         }
     }
 
@@ -499,6 +512,7 @@ impl Petra {
     fn adopt_shorter_path(&mut self) {
         if let Some(share) = self.shorter_path.adopt(self.min_rtt()) {
             self.queue.on_shorter_path(share);
+            self.delay_step = DelayStep::default();
         }
         self.undo = None;
     }

@@ -4,15 +4,14 @@
 //! what others send meanwhile. On a path that has become longer, the second one takes longer by all
 //! that was added, and each packet behind it by as much:
 //!
-//! | delay | first packet | packets behind it | packets sent after its ACK |
+//! | cause | first packet | packets behind it | packets sent after its ACK |
 //! |---|---|---|---|
-//! | a longer path | rises at once | as long | as long |
-//! | an outage | rises at once | shorter and shorter | as before |
-//! | a slower link, or a queue of others | rises little by little | longer and longer | |
-//! | reordering | a packet that overtook others comes before it | as long | as long |
+//! | a longer path | longer at once | as long | as long |
+//! | an outage | longer at once | as long, or shorter and shorter | as before |
+//! | a slower link, or a queue of others | a little longer | longer and longer | longer |
 //!
-//! The two packets before the rise must therefore have been without a queue, and the longer one of
-//! them counts.
+//! A packet that overtook others has a shorter RTT than the path, and the next one a rise. So the
+//! base RTT counts as well as the packets before.
 
 use std::time::Duration;
 
@@ -27,18 +26,31 @@ const MIN_RISE: Duration = Duration::from_millis(4);
 /// (docs/attempts.md, "A delay that comes at once").
 const MIN_RISE_NOISE: u32 = 4;
 
-/// Divisor of the base RTT that gives the least rise. Of 2, 4 and 8, the largest that leaves out
-/// no path of `lab/plans/varying/random-paths.toml` that gains.
+/// Divisor of the base RTT that gives the least rise. Of 2, 4 and 8, the least with the full
+/// effect.
 const BASE_DIVISOR: u32 = 4;
 
-/// Divisor of the rise that gives the largest queue before it, and the longest time in which the
-/// packets before it and the first one were sent. In so short a time, others would have to send at
-/// five times the rate of the path. With 2 and 1 in place of 4, reordering and losses in bursts
-/// look like a rise.
-const BEFORE_DIVISOR: u32 = 4;
+/// Divisor of the rise that gives the largest queue before it.
+const QUEUE_DIVISOR: u32 = 4;
+
+/// Divisor of the rise that gives the time within which three packets leave: the first one, and
+/// two before it. A queue that grows by as much is of flows with five times the rate of the path.
+/// With 1 and 2, reordering and losses in bursts look like a rise.
+const TIME_DIVISOR: u32 = 4;
 
 /// Divisor of the rise that gives the largest variation of a delay that stays.
 const VARIATION_DIVISOR: u32 = 8;
+
+/// RTT samples that show a delay that stays. The last packet of a flight may wait for its ACK.
+const MIN_SAMPLES: u32 = 4;
+
+/// The base RTT and the noise of a path, and the round trips for which a delay has to stay.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expected {
+    pub(super) base: Duration,
+    pub(super) noise: Duration,
+    pub(super) rounds: u32,
+}
 
 /// The RTT sample of a packet.
 #[derive(Clone, Copy, Debug)]
@@ -50,14 +62,53 @@ struct Sample {
 /// A rise, and the delay since then.
 #[derive(Clone, Copy, Debug)]
 struct Rise {
-    /// The time of the first ACK that showed it.
-    at: Time,
-    /// The RTT of that packet.
+    /// The RTT of the first packet.
     first: Duration,
     /// The largest difference from it.
     most: Duration,
     /// The least RTT since then.
     min: Duration,
+    samples: u32,
+    /// The time of the ACK that began this round trip.
+    round_began: Time,
+    /// Round trips that are left.
+    rounds: u32,
+}
+
+impl Rise {
+    /// A rise from an RTT of `before` to this sample, if it is large for the path, and no queue was
+    /// before it.
+    fn new(before: Duration, sample: Sample, now: Time, path: Expected) -> Option<Self> {
+        let rise = sample.rtt.saturating_sub(before.max(path.base));
+        let queue = before.saturating_sub(path.base);
+        let least = MIN_RISE
+            .max(path.base / BASE_DIVISOR)
+            .max(path.noise.saturating_mul(MIN_RISE_NOISE));
+        (rise >= least && queue <= rise / QUEUE_DIVISOR).then_some(Self {
+            first: sample.rtt,
+            most: (rise / VARIATION_DIVISOR).max(GRANULARITY),
+            min: sample.rtt,
+            samples: 1,
+            round_began: now,
+            rounds: path.rounds,
+        })
+    }
+
+    /// Takes a sample. Returns false if the delay does not stay.
+    fn stays(&mut self, sample: Sample, now: Time) -> bool {
+        self.min = self.min.min(sample.rtt);
+        self.samples = self.samples.saturating_add(1);
+        if sample.sent >= self.round_began {
+            self.round_began = now;
+            self.rounds = self.rounds.saturating_sub(1);
+        }
+        self.first.abs_diff(sample.rtt) <= self.most
+    }
+
+    /// The delay has stayed for long enough.
+    fn is_of_path(&self) -> bool {
+        self.rounds == 0 && self.samples >= MIN_SAMPLES
+    }
 }
 
 /// Compares the RTT samples of packets in a row.
@@ -69,12 +120,12 @@ pub(super) struct DelayStep {
 }
 
 impl DelayStep {
-    /// Takes an ACK. `path` returns the base RTT and the noise, for which few samples ask. Returns
-    /// the minimum RTT of the path if it has become longer.
+    /// Takes an ACK. `path` is called for few samples. Returns the minimum RTT of the path if it
+    /// has become longer.
     pub(super) fn on_ack(
         &mut self,
         ack: &Ack,
-        path: impl FnOnce() -> (Duration, Duration),
+        path: impl FnOnce() -> Expected,
     ) -> Option<Duration> {
         let sample = Sample {
             sent: ack.newest_sent,
@@ -87,38 +138,24 @@ impl DelayStep {
             return None;
         }
         self.last = [Some(sample), newest];
-        if let Some(rise) = self.rise.as_mut().filter(|rise| rise.stays(sample.rtt)) {
-            rise.min = rise.min.min(sample.rtt);
-            let lasted = sample.sent >= rise.at;
-            return self.rise.take_if(|_| lasted).map(|rise| rise.min);
+        if self
+            .rise
+            .as_mut()
+            .is_some_and(|rise| rise.stays(sample, ack.now))
+        {
+            let found = self.rise.take_if(|rise| rise.is_of_path());
+            return found.map(|rise| rise.min);
         }
         self.rise = newest.zip(second).and_then(|(newest, second)| {
             let before = newest.rtt.max(second.rtt);
             let rise = sample.rtt.saturating_sub(before);
-            let sudden = sample.sent - second.sent <= rise / BEFORE_DIVISOR;
-            (rise >= MIN_RISE && sudden && is_large(rise, before, path())).then(|| Rise {
-                at: ack.now,
-                first: sample.rtt,
-                most: (rise / VARIATION_DIVISOR).max(GRANULARITY),
-                min: sample.rtt,
-            })
+            let sudden = sample.sent - second.sent <= rise / TIME_DIVISOR;
+            (rise >= MIN_RISE && sudden)
+                .then(path)
+                .and_then(|path| Rise::new(before, sample, ack.now, path))
         });
         None
     }
-}
-
-impl Rise {
-    fn stays(&self, rtt: Duration) -> bool {
-        self.first.abs_diff(rtt) <= self.most
-    }
-}
-
-/// Returns true if a rise from an RTT of `before` is large for this path, of a base RTT and noise,
-/// and began without a queue.
-fn is_large(rise: Duration, before: Duration, (base, noise): (Duration, Duration)) -> bool {
-    rise > noise.saturating_mul(MIN_RISE_NOISE)
-        && rise >= base / BASE_DIVISOR
-        && before <= base.saturating_add(rise / BEFORE_DIVISOR)
 }
 
 #[cfg(kani)]
@@ -135,19 +172,27 @@ mod proofs {
         let (newest, second) = (sample(), sample());
         kani::assume(newest.sent > second.sent);
         let rise = Rise {
-            at: any_duration(),
             first: any_duration(),
             most: any_duration(),
             min: any_duration(),
+            samples: kani::any(),
+            round_began: any_duration(),
+            rounds: kani::any(),
         };
         let mut step = DelayStep {
             last: [maybe(newest), maybe(second)],
             rise: maybe(rise),
         };
         let ack = any_ack();
-        if let Some(min) = step.on_ack(&ack, || (any_duration(), any_duration())) {
-            assert!(min == rise.min.min(ack.rtt.latest));
-        }
+        let path = || Expected {
+            base: any_duration(),
+            noise: any_duration(),
+            rounds: kani::any(),
+        };
+        let found = step.on_ack(&ack, path);
+        assert!(found.is_none_or(|min| min == rise.min.min(ack.rtt.latest)));
+        kani::cover!(found.is_some());
+        kani::cover!(step.rise.is_some());
     }
 }
 
@@ -156,112 +201,164 @@ mod tests {
     use super::super::super::events::{measured, ms};
     use super::*;
 
-    /// Takes the samples of packets, with the times of their ACKs and the RTTs in milliseconds, on
-    /// a path of 80 ms. Returns the first longer path and the index of its sample.
-    fn found(noise: u64, samples: impl IntoIterator<Item = (u64, u64)>) -> Option<(usize, u64)> {
+    /// A path of 80 ms, with this noise in milliseconds.
+    fn noisy(noise: u64) -> Expected {
+        Expected {
+            base: ms(80),
+            noise: ms(noise),
+            rounds: 1,
+        }
+    }
+
+    /// Takes the samples of packets, with the times of sending and the RTTs in milliseconds.
+    /// Returns the time of sending and the minimum RTT of the first longer path.
+    fn found_on(path: Expected, packets: &[(u64, u64)]) -> Option<(u64, u64)> {
         let mut step = DelayStep::default();
-        let path = || (ms(80), ms(noise));
-        samples.into_iter().enumerate().find_map(|(n, (now, rtt))| {
-            let min = step.on_ack(&measured(now, rtt), path)?;
-            Some((n, min.as_millis() as u64))
+        packets.iter().find_map(|(sent, rtt)| {
+            let min = step.on_ack(&measured(sent + rtt, *rtt), || path)?;
+            Some((*sent, min.as_millis() as u64))
         })
     }
 
-    /// Packets that leave at these milliseconds with these RTTs.
-    fn sent(packets: impl IntoIterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
-        let ack = |(sent, rtt)| (sent + rtt, rtt);
-        packets.into_iter().map(ack).collect()
+    fn found(packets: &[(u64, u64)]) -> Option<(u64, u64)> {
+        found_on(noisy(0), packets)
     }
 
-    /// Packets each millisecond, whose RTTs follow from the time of sending.
+    /// A packet each millisecond, whose RTT follows from the time of sending.
     fn each_ms(rtt: impl Fn(u64) -> u64) -> Vec<(u64, u64)> {
-        sent((0..400).map(|at| (at, rtt(at))))
+        (0..400).map(|at| (at, rtt(at))).collect()
+    }
+
+    /// An RTT of `before`, and from 20 ms on of `after`.
+    fn step(before: u64, after: u64) -> Vec<(u64, u64)> {
+        each_ms(|at| if at < 20 { before } else { after })
     }
 
     #[test]
     fn a_rise_that_stays_for_a_round_trip_is_of_the_path() {
         // The ACK of the first one comes at 180 ms.
-        let longer = each_ms(|at| if at < 20 { 80 } else { 160 });
-        assert_eq!(found(0, longer), Some((180, 160)));
+        assert_eq!(found(&step(80, 160)), Some((180, 160)));
         // An eighth of 80 ms are 10 ms.
-        let varies = |by| each_ms(move |at| if at < 20 { 80 } else { 160 - by * (at % 2) });
-        assert_eq!(found(0, varies(10)), Some((180, 150)));
-        assert_eq!(found(0, varies(11)), None);
+        let moves = |by| each_ms(move |at| if at < 20 { 80 } else { 160 + by * (at % 2) });
+        assert_eq!(found(&moves(10)), Some((180, 160)));
+        assert_eq!(found(&moves(11)), None);
+        let falls = |by| each_ms(move |at| if at < 20 { 80 } else { 160 - by * (at % 2) });
+        assert_eq!(found(&falls(10)), Some((180, 150)));
+        assert_eq!(found(&falls(11)), None);
+    }
+
+    #[test]
+    fn trials_that_showed_a_queue_make_it_wait() {
+        let path = Expected {
+            rounds: 2,
+            ..noisy(0)
+        };
+        // The ACK of the packet of 180 ms comes at 340 ms.
+        assert_eq!(found_on(path, &step(80, 160)), Some((340, 160)));
     }
 
     #[test]
     fn what_an_outage_or_a_queue_adds_does_not_stay() {
-        let outage = |at| {
+        let waits = |at| {
             80 + if at < 20 {
                 0
             } else {
                 100u64.saturating_sub(at - 20)
             }
         };
-        assert_eq!(found(0, each_ms(outage)), None);
+        assert_eq!(found(&each_ms(waits)), None);
+        // The window is used up, and what left in the outage leaves it as it came.
+        let in_flight = each_ms(|at| if at < 20 { 80 } else { 160 });
+        let after = (180..400).map(|at| (at, 80));
+        let outage: Vec<_> = in_flight.into_iter().take(100).chain(after).collect();
+        assert_eq!(found(&outage), None);
         let slower = |at: u64| 80 + 2 * at.saturating_sub(20);
-        assert_eq!(found(0, each_ms(slower)), None);
-        // 40 ms at once, and 10 ms later.
-        let grows = |at| if at < 20 { 80 } else { 120 + (at - 20) / 10 };
-        assert_eq!(found(0, each_ms(grows)), None);
+        assert_eq!(found(&each_ms(slower)), None);
     }
 
     #[test]
-    fn it_is_a_quarter_of_the_base_rtt_and_exceeds_four_times_the_noise() {
-        let rises = |by: u64| each_ms(move |at| if at < 20 { 80 } else { 80 + by });
-        assert_eq!(found(0, rises(19)), None);
-        assert_eq!(found(0, rises(20)), Some((120, 100)));
-        assert_eq!(found(5, rises(20)), None);
-        assert_eq!(found(5, rises(21)), Some((121, 101)));
+    fn it_is_a_quarter_of_the_base_rtt_and_four_times_the_noise() {
+        assert_eq!(found(&step(80, 99)), None);
+        assert_eq!(found(&step(80, 100)), Some((120, 100)));
+        assert_eq!(found_on(noisy(5), &step(80, 100)), Some((120, 100)));
+        assert_eq!(found_on(noisy(6), &step(80, 103)), None);
+    }
+
+    #[test]
+    fn on_a_short_path_it_is_four_milliseconds_and_varies_by_one() {
+        let path = Expected {
+            base: ms(8),
+            ..noisy(0)
+        };
+        let sample = |rtt| Sample {
+            sent: ms(20),
+            rtt: ms(rtt),
+        };
+        let rise = |rtt| Rise::new(ms(8), sample(rtt), ms(20 + rtt), path);
+        assert!(rise(11).is_none());
+        let mut rise = rise(12).unwrap();
+        assert!(rise.stays(sample(13), ms(33)) && !rise.stays(sample(14), ms(34)));
     }
 
     #[test]
     fn it_begins_without_a_queue() {
-        let queued = |queue: u64| each_ms(move |at| if at < 20 { 80 + queue } else { 160 + queue });
-        assert_eq!(found(0, queued(20)), Some((200, 180)));
-        assert_eq!(found(0, queued(21)), None);
+        assert_eq!(found(&step(100, 180)), Some((200, 180)));
+        assert_eq!(found(&step(101, 181)), None);
     }
 
     #[test]
-    fn the_packets_before_it_left_within_a_quarter_of_it() {
+    fn three_packets_leave_within_a_quarter_of_it() {
         let pause = |ms: u64| {
             let before = (0..20).map(|at| (at, 80));
-            let after = (0..380).map(move |at| (18 + ms + at, 160));
-            found(0, sent(before.chain(after)))
+            let after = (0..380).map(|at| (18 + ms + at, 160));
+            found(&before.chain(after).collect::<Vec<_>>())
         };
-        // From the second one before it.
         assert!(pause(20).is_some() && pause(21).is_none());
     }
 
     #[test]
     fn a_packet_that_overtook_others_is_not_before_a_rise() {
-        let overtaken = |at| if at == 20 { 40 } else { 80 };
-        assert_eq!(found(0, each_ms(overtaken)), None);
+        for overtakers in 1..4 {
+            let overtaken = |at| {
+                if (20..20 + overtakers).contains(&at) {
+                    40
+                } else {
+                    85
+                }
+            };
+            assert_eq!(found(&each_ms(overtaken)), None, "{overtakers}");
+        }
     }
 
     #[test]
     fn samples_of_older_packets_do_not_count() {
-        let longer = (0..400).map(|at| (at, if at < 20 { 80 } else { 160 }));
         // Each packet is acknowledged again, later.
-        let twice = longer.flat_map(|packet| [packet, (packet.0, packet.1 + 11)]);
-        assert_eq!(found(0, sent(twice)), Some((360, 160)));
+        let again = |(sent, rtt): &(u64, u64)| [(*sent, *rtt), (*sent, rtt + 11)];
+        let twice: Vec<_> = step(80, 160).iter().flat_map(again).collect();
+        assert_eq!(found(&twice), Some((180, 160)));
     }
 
     #[test]
-    fn a_second_rise_begins_anew() {
-        let both = |at| match at {
-            0..20 => 80,
-            20..100 => 120,
-            _ => 200,
+    fn it_takes_four_samples() {
+        let before = (0..20).map(|at| (at, 80));
+        let rare = (0..9).map(|n| (20 + 80 * n, 160));
+        assert_eq!(
+            found(&before.chain(rare).collect::<Vec<_>>()),
+            Some((260, 160))
+        );
+    }
+
+    #[test]
+    fn a_rise_behind_one_that_did_not_stay_is_compared_with_the_base_rtt_too() {
+        let both = |before: u64| {
+            each_ms(move |at| match at {
+                0..20 => 80,
+                20..100 => before,
+                _ => 200,
+            })
         };
-        // 200 ms are the path's from 100 ms on, and that of the packet is over at 300 ms.
-        assert_eq!(found(0, each_ms(both)), None);
-        let base = || (ms(120), ms(0));
-        let mut step = DelayStep::default();
-        let found = each_ms(both).into_iter().find_map(|(now, rtt)| {
-            let min = step.on_ack(&measured(now, rtt), base)?;
-            Some((now, min))
-        });
-        assert_eq!(found, Some((500, ms(200))));
+        // To 110 ms, the first one adds more than a quarter of the second.
+        assert_eq!(found(&both(100)), Some((300, 200)));
+        assert_eq!(found(&both(110)), None);
     }
 }

@@ -1,4 +1,4 @@
-//! A longer path: a delay that comes at once, stays, and does not follow the window.
+//! A longer path: a delay that stays and does not follow the window.
 //!
 //! After a change of route every packet takes longer than the minimum RTT, as it would behind a
 //! standing queue. But a queue of the connection's own follows its window, a queue of competing
@@ -13,7 +13,8 @@
 //!
 //! The queue of several flows may keep its length for as long while they answer to a drain, and
 //! the window of one of them hardly shows in it. A longer path is therefore on trial at first:
-//! if its delay falls, or rises and packets are lost, it was a queue.
+//! if its delay falls, or rises and packets are lost, it was a queue. So is one whose delay [came at
+//! once](super::delay_step).
 
 use std::time::Duration;
 
@@ -166,8 +167,8 @@ pub(super) struct LongerPath {
     pub(super) min_rtt: Duration,
     /// The growth of the minimum RTT.
     pub(super) additional: Duration,
-    /// The rate of the path in bytes per second, as it was before. `None` if each round trip since
-    /// slow start was delayed, as what the window lets through is no rate then.
+    /// The rate of the path in bytes per second, as it was before. `None` in the first slow start,
+    /// and if each round trip since then was delayed: what the window lets through is no rate.
     pub(super) rate: Option<f64>,
 }
 
@@ -181,18 +182,15 @@ impl PathChange {
     /// Begins the trial of a path, from which one may have to return to `former`.
     pub(super) fn begin_trial(&mut self, path: LongerPath, former: Minima) {
         // A second step belongs to the first one's trial.
-        let (former, before) = match self.trial {
-            Some(trial) => (trial.former, trial.additional),
-            None => (former, Duration::ZERO),
-        };
+        let before = self.trial;
         self.trial = Some(Trial {
             rounds: 0,
             delay: path.min_rtt,
-            additional: before + path.additional,
+            additional: before.map_or(Duration::ZERO, |it| it.additional) + path.additional,
             window: self.largest_window(),
-            has_risen: false,
-            lost: 0.0,
-            former,
+            has_risen: before.is_some_and(|it| it.has_risen),
+            lost: before.map_or(0.0, |it| it.lost),
+            former: before.map_or(former, |it| it.former),
         });
     }
 
@@ -246,9 +244,15 @@ impl PathChange {
         self.comparison = None;
     }
 
-    /// Takes the minimum RTT of a path whose delay [came at once](super::delay_step), and the base
-    /// RTT of before.
-    pub(super) fn on_step(&mut self, min_rtt: Duration, base: Duration) -> LongerPath {
+    /// Factor of the round trips for which a delay has to stay: twice as many after each trial in a
+    /// row that showed a queue.
+    pub(super) fn caution(&self) -> u32 {
+        1 << self.refuted.min(MAX_DOUBLINGS)
+    }
+
+    /// Ends the comparison: the path has become longer, with this minimum RTT. `base`: the base RTT
+    /// of before.
+    pub(super) fn conclude(&mut self, min_rtt: Duration, base: Duration) -> LongerPath {
         self.comparison = None;
         LongerPath {
             min_rtt,
@@ -283,9 +287,8 @@ impl PathChange {
                 quotient >= MIN_QUOTIENT_WITHOUT_CALM
             }
         };
-        let rounds = MIN_ROUNDS << self.refuted.min(MAX_DOUBLINGS);
-        let longer = compared.rounds >= rounds && ignores_window;
-        longer.then(|| self.on_step(compared.min_delay, round.base))
+        let longer = compared.rounds >= MIN_ROUNDS * self.caution() && ignores_window;
+        longer.then(|| self.conclude(compared.min_delay, round.base))
     }
 
     /// Adds a round trip to the comparison if the delay stays, leaves it out if a queue of the

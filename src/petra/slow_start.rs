@@ -58,6 +58,15 @@ impl SlowStart {
         }
     }
 
+    /// Goes on with this window on a longer path, on which ACKs come at the same rate.
+    pub(super) fn go_on(&mut self, window: f64) {
+        *self = Self {
+            ack_rate: self.ack_rate,
+            fastest_acks: self.fastest_acks,
+            ..Self::new(1.0, window)
+        };
+    }
+
     pub(super) fn on_ack(&mut self, ack: &Ack) {
         self.ack_rate.on_ack(ack.now, ack.bytes);
         let rate = self.ack_rate.rate().unwrap_or(0.0);

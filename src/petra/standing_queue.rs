@@ -184,8 +184,9 @@ impl StandingQueue {
     }
 
     /// The path has become longer, so that its minimum RTT was that of another path. Returns
-    /// the minima of that one.
+    /// the minima of that one. An interval that has begun before may have its delay.
     pub(super) fn on_longer_path(&mut self, min_rtt: Duration) -> Minima {
+        (self.measured, self.ended) = (None, None);
         self.noise.on_longer_path();
         self.min_rtt.on_longer_path(min_rtt)
     }
@@ -201,6 +202,11 @@ impl StandingQueue {
     /// The path did not become longer: it has the former minima.
     pub(super) fn return_to(&mut self, former: Minima) {
         self.min_rtt.return_to(former);
+    }
+
+    /// Returns true if an interval has ended, which shows noise.
+    pub(super) fn knows_noise(&self) -> bool {
+        self.round.standing().is_some()
     }
 
     /// Returns the minimum RTT of the last interval of a round trip, once.

@@ -90,6 +90,7 @@ fn reduction(decision: Decision) -> f64 {
     }
 }
 
+mod delay_step;
 mod shorter_path;
 
 mod target {
