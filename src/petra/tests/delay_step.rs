@@ -89,3 +89,21 @@ fn slow_start_goes_on_with_the_rate_that_its_acks_have_shown() {
     assert!(petra.window.in_slow_start() && petra.window.ssthresh().is_none());
     assert_eq!(petra.slow_start.fastest_acks(), fastest);
 }
+
+#[test]
+fn one_of_the_connections_own_packets_is_none() {
+    // A datagram every 10 ms: of a flight that leaves at once, the first six are acknowledged by
+    // the ACK of the last.
+    let mut petra = petra();
+    for now in (1_000..4_000).step_by(10) {
+        petra.on_ack(&measured(now, 90));
+    }
+    petra.window.set(12_000.0);
+    petra.window.set_ssthresh(12_000.0);
+    each_ms(&mut petra, 4_000, 4_005, 90);
+    petra.on_ack(&Ack {
+        bytes: 6 * DATAGRAM,
+        ..measured(4_065, 150)
+    });
+    assert_eq!(longer(&mut petra, 4_005, 4_400), None);
+}
