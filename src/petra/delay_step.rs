@@ -88,8 +88,8 @@ struct Rise {
 }
 
 impl Rise {
-    /// A rise from the `last` two samples to this one, if it is large for the path, and no queue was
-    /// before the `first` rise, of which it is the second.
+    /// A rise from the `last` two samples to this one, if it is large for the path. No queue may be
+    /// before it, or before the `first` one of two.
     fn new(
         first: Option<Self>,
         last: [Sample; 2],
