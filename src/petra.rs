@@ -439,18 +439,19 @@ impl Petra {
     /// Looks for a longer path whose delay comes at once. Without an interval that has ended, the
     /// noise is not known, and an application that holds back needs no larger window.
     fn watch_delay_step(&mut self, ack: &Ack) {
-        if !self.queue.knows_noise() {
+        let Some(rate) = self
+            .delivery
+            .estimate()
+            .filter(|_| self.queue.knows_noise())
+        else {
             return;
-        }
-        let expected = || {
-            Some(Expected {
-                base: self.queue.base_rtt(ack.rtt.min),
-                noise: self.queue.noise(),
-                rate: self.delivery.estimate()?,
-                rounds: self.path_change.caution(),
-            })
         };
-        let found = self.delay_step.on_ack(ack, expected);
+        let found = self.delay_step.on_ack(ack, || Expected {
+            base: self.queue.base_rtt(ack.rtt.min),
+            noise: self.queue.noise(),
+            rate,
+            rounds: self.path_change.caution(),
+        });
         if let Some(min_rtt) = found.filter(|_| !ack.app_limited) {
             let base = self.queue.base_rtt(ack.rtt.min);
             let path = self.path_change.conclude(min_rtt, base);

@@ -17,11 +17,7 @@ use std::time::Duration;
 
 use super::super::bandwidth::GRANULARITY;
 use super::super::controller::{Ack, Time};
-use super::standing_queue::transmission_time;
-
-/// Least rise that counts: the least `RttThresh` of RFC 9406, Section 4.2
-/// (<https://www.rfc-editor.org/rfc/rfc9406#section-4.2>).
-const MIN_RISE: Duration = Duration::from_millis(4);
+use super::standing_queue::{transmission_time, MIN_RTT_THRESHOLD};
 
 /// The least rise in multiples of the noise. With 2, jitter that lasts makes longer queues
 /// (docs/attempts.md, "A delay that comes at once").
@@ -104,7 +100,7 @@ impl Rise {
         let queue = before.saturating_sub(path.base);
         let own = newest.bytes.saturating_add(sample.bytes);
         let own = transmission_time(own as f64, path.rate);
-        let least = MIN_RISE
+        let least = MIN_RTT_THRESHOLD
             .max(path.base / BASE_DIVISOR)
             .max(path.noise.saturating_mul(MIN_RISE_NOISE))
             .max(own.saturating_mul(MIN_RISE_OWN));
@@ -146,12 +142,12 @@ pub(super) struct DelayStep {
 }
 
 impl DelayStep {
-    /// Takes an ACK. `path` is called for few samples, and returns nothing without an estimate.
-    /// Returns the minimum RTT of the path if it has become longer.
+    /// Takes an ACK. `path` is called for few samples. Returns the minimum RTT of the path if it
+    /// has become longer.
     pub(super) fn on_ack(
         &mut self,
         ack: &Ack,
-        path: impl FnOnce() -> Option<Expected>,
+        path: impl FnOnce() -> Expected,
     ) -> Option<Duration> {
         let sample = Sample {
             sent: ack.newest_sent,
@@ -176,10 +172,9 @@ impl DelayStep {
         let first = self.rise.take().filter(|rise| !rise.is_second);
         let (newest, second) = newest.zip(second)?;
         let rise = sample.rtt.saturating_sub(newest.rtt.max(second.rtt));
-        if rise >= MIN_RISE && sample.sent - second.sent <= rise / TIME_DIVISOR {
+        if rise >= MIN_RTT_THRESHOLD && sample.sent - second.sent <= rise / TIME_DIVISOR {
             // Where the other direction becomes longer as well, the RTT rises twice.
-            self.rise =
-                path().and_then(|path| Rise::new(first, [newest, second], sample, ack.now, path));
+            self.rise = Rise::new(first, [newest, second], sample, ack.now, path());
         }
         None
     }
@@ -205,7 +200,7 @@ mod tests {
     fn found_on(path: Expected, packets: &[(u64, u64)]) -> Option<(u64, u64)> {
         let mut step = DelayStep::default();
         packets.iter().find_map(|(sent, rtt)| {
-            let min = step.on_ack(&measured(sent + rtt, *rtt), || Some(path))?;
+            let min = step.on_ack(&measured(sent + rtt, *rtt), || path)?;
             Some((*sent, min.as_millis() as u64))
         })
     }

@@ -641,6 +641,21 @@ mod tests {
     }
 
     #[test]
+    fn a_second_step_keeps_what_its_trial_has_shown() {
+        for (risen, lost) in [(true, 2_000), (false, 2_000), (true, 1_000)] {
+            let mut change = PathChange::default();
+            change.begin_trial(LONGER.unwrap(), Minima::default());
+            change.on_loss(lost / 2);
+            let delay = ms(if risen { 250 } else { 180 });
+            assert_eq!(change.end_round(Some(delay), Some(RATE), 1e3), None);
+            change.begin_trial(LONGER.unwrap(), Minima::default());
+            change.on_loss(lost / 2);
+            let ended = change.end_round(Some(ms(180)), Some(RATE), 1e3);
+            assert_eq!(ended.is_some(), risen && lost == 2_000, "{risen} {lost}");
+        }
+    }
+
+    #[test]
     fn a_window_that_has_tripled_in_the_trial_explains_a_rise() {
         // An eighth of 90 ms are 11.25 ms, and 200 datagrams take 200 ms more.
         for (delay, largest, rate, refuted) in [

@@ -47,9 +47,18 @@ pub(super) struct SlowStart {
 impl SlowStart {
     /// `window`: that of the packets in flight, in bytes.
     pub(super) fn new(alpha: f64, window: f64) -> Self {
+        let smoothing = Smoothing::new(alpha);
+        Self::with_acks(
+            AckRate::new(smoothing).with_min_interval(GRANULARITY),
+            0.0,
+            window,
+        )
+    }
+
+    fn with_acks(ack_rate: AckRate<Smoothing>, fastest_acks: f64, window: f64) -> Self {
         Self {
-            ack_rate: AckRate::new(Smoothing::new(alpha)).with_min_interval(GRANULARITY),
-            fastest_acks: 0.0,
+            ack_rate,
+            fastest_acks,
             best_rate: 0.0,
             best_window: 0.0,
             sent_window: window,
@@ -60,11 +69,7 @@ impl SlowStart {
 
     /// Goes on with this window on a longer path, on which ACKs come at the same rate.
     pub(super) fn go_on(&mut self, window: f64) {
-        *self = Self {
-            ack_rate: self.ack_rate,
-            fastest_acks: self.fastest_acks,
-            ..Self::new(1.0, window)
-        };
+        *self = Self::with_acks(self.ack_rate, self.fastest_acks, window);
     }
 
     pub(super) fn on_ack(&mut self, ack: &Ack) {

@@ -32,6 +32,10 @@ const LOSS_DELAY_DIVISOR: u32 = 8;
 /// rest. Without it, heavy random losses slow a sender in `lab/plans/varying/heavy-losses.toml`.
 const HIDDEN_DELAY_DIVISOR: u32 = 32;
 
+/// `MIN_RTT_THRESH` of RFC 9406, Section 4.3
+/// (<https://www.rfc-editor.org/rfc/rfc9406#section-4.3>).
+pub(super) const MIN_RTT_THRESHOLD: Duration = Duration::from_millis(4);
+
 /// Datagrams that may wait without forming a queue: one in transmission and one behind it.
 const MAX_UNQUEUED_DATAGRAMS: f64 = 2.0;
 
@@ -345,7 +349,7 @@ impl StandingQueue {
 
 /// `RttThresh` of RFC 9406, Section 4.2.
 fn rtt_threshold(min_rtt: Duration) -> Duration {
-    (min_rtt / 8).clamp(Duration::from_millis(4), Duration::from_millis(16))
+    (min_rtt / 8).clamp(MIN_RTT_THRESHOLD, Duration::from_millis(16))
 }
 
 /// Minimum queueing delay that counts as a standing queue, apart from noise. `unqueued`: the
