@@ -532,6 +532,38 @@ fn plans_share_the_runs_that_they_have_in_common() {
 }
 
 #[test]
+fn a_part_of_a_plan_is_run_and_later_the_rest() {
+    let place = Place::new(PLAN);
+    place.ok("run plan.toml -o results --only flow.cc=petra --only case=fast");
+    assert_eq!(place.lines("results/plan.csv"), 1 + 2);
+    assert_eq!(place.lines("results/journal.jsonl"), 2);
+    let part = &ResultSet::read(&place.path("results")).unwrap().plans[0].manifest;
+    assert_eq!(
+        part.command,
+        "petra-lab run plan.toml --only flow.cc=petra --only case=fast"
+    );
+    let part = place.read("results/plan.csv");
+    let said = place.ok("check plan.toml --only flow.cc=petra");
+    assert!(said.contains("3 points x 2 seeds = 6 runs"), "{said}");
+
+    place.ok("run plan.toml -o results");
+    assert_eq!(place.lines("results/journal.jsonl"), 12);
+    // The keys of the part are among those of the whole.
+    let key = |line: &str| line.split(',').nth(2).unwrap().to_owned();
+    let keys = |csv: &[u8]| -> BTreeSet<String> {
+        let text = String::from_utf8_lossy(csv).into_owned();
+        text.lines().skip(1).map(key).collect()
+    };
+    let whole = keys(&place.read("results/plan.csv"));
+    assert!(keys(&part).is_subset(&whole) && whole.len() == 12);
+
+    let error = place.fails("run plan.toml -o results --only flow.cc=cubic");
+    assert!(error.contains("expected petra, reno"), "{error}");
+    let error = place.fails("run plan.toml -o results --only petra");
+    assert!(error.contains("expected NAME=VALUE"), "{error}");
+}
+
+#[test]
 fn results_have_the_plan_that_makes_them_again() {
     let place = Place::new(PLAN);
     place.add("own.toml", "extends = \"plan.toml\"\nseeds = 1\n");

@@ -807,7 +807,10 @@ fn two_sets_are_compared_row_by_row() {
     ]);
     let said = place.ok("compare a b --metric received_mb -o page.html");
     assert!(
-        said.contains("Body received, MB: 4 of 10 differ, 6 the same to the last digit"),
+        said.contains(
+            "Body received, MB: 4 of 10 differ, 6 the same to the last digit, B / A 1.000 to \
+             2.000, in the geometric mean 1.3195\n"
+        ),
         "{said}"
     );
     assert!(
@@ -851,7 +854,8 @@ fn two_sets_are_compared_row_by_row() {
     // One plan each: compared whatever their names are.
     let said = place.ok("compare a/other.json b/new.json");
     assert!(
-        said.contains("other, new") && said.contains("0 of 12 differ, 12 the same"),
+        said.contains("other, new")
+            && said.contains("0 of 12 differ, 12 the same to the last digit\n"),
         "{said}"
     );
     // Two folders without a common plan.

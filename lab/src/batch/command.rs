@@ -18,7 +18,7 @@ use super::shard::Shard;
 use super::work::Executor;
 use super::{merge, Manner};
 use crate::backend::Backend;
-use crate::plan::{Plan, Space};
+use crate::plan::{Only, Plan, Space};
 use crate::results::write_whole;
 use crate::units::parse_at_least_one;
 
@@ -34,6 +34,11 @@ struct Plans {
     /// Number of seeds; beyond the plan's own they continue from its last [default: the plan's].
     #[arg(long, value_name = "N", value_parser = parse_at_least_one)]
     seeds: Option<NonZeroUsize>,
+    /// Only the points with this value of a sweep, or of this case: `flow.cc=petra`,
+    /// `case=NAME`. May be repeated; of one NAME, points with any of its values. Expectations are
+    /// not judged.
+    #[arg(long, value_name = "NAME=VALUE")]
+    only: Vec<Only>,
 }
 
 impl Plans {
@@ -41,11 +46,12 @@ impl Plans {
         Overrides {
             backend: self.backend,
             seeds: self.seeds.map(NonZeroUsize::get),
+            only: self.only.clone(),
         }
     }
 
     fn run_set(&self) -> Result<RunSet> {
-        RunSet::read(&self.plans, self.overrides())
+        RunSet::read(&self.plans, &self.overrides())
     }
 }
 
@@ -69,13 +75,13 @@ impl Check {
         let overrides = self.plans.overrides();
         let (mut lines, mut plans, mut faults) = (Vec::new(), Vec::new(), Vec::new());
         for file in &self.plans.plans {
-            match space_line(file, overrides) {
+            match space_line(file, &overrides) {
                 Ok(Some(line)) => lines.push(line),
                 Ok(None) => plans.push(file.clone()),
                 Err(fault) => faults.push(format!("{fault:#}")),
             }
         }
-        let run_set = RunSet::read(&plans, overrides);
+        let run_set = RunSet::read(&plans, &overrides);
         faults.extend(run_set.as_ref().err().map(|fault| format!("{fault:#}")));
         let mut told = BTreeSet::new();
         faults.retain(|fault| told.insert(fault.clone()));
@@ -107,7 +113,7 @@ impl Check {
 }
 
 /// The line of a plan with a space; `None` of any other.
-fn space_line(file: &Path, overrides: Overrides) -> Result<Option<String>> {
+fn space_line(file: &Path, overrides: &Overrides) -> Result<Option<String>> {
     let Some(space) = Space::find(file)? else {
         return Ok(None);
     };
@@ -173,7 +179,8 @@ impl Run {
             return self.run_shard(run_set.shard(shard), &executor, shard);
         }
         let overrides = self.plans.overrides();
-        self.manner.perform_in(&run_set, overrides, &self.out, true)
+        self.manner
+            .perform_in(&run_set, &overrides, &self.out, true)
     }
 
     /// The shard's file has exactly the shard's runs, in the order of their
@@ -233,7 +240,7 @@ impl Merge {
     pub fn execute(&self) -> Result<()> {
         let run_set = self.plans.run_set()?;
         let finished = merge::join(&self.out, &run_set)?;
-        let results = publish(&run_set, self.plans.overrides(), &finished, &self.out)?;
+        let results = publish(&run_set, &self.plans.overrides(), &finished, &self.out)?;
         finish(&results, Some(&self.out))
     }
 }

@@ -48,11 +48,11 @@ impl Manner {
         match out {
             Some(out) => {
                 replaces_none(run_set, out)?;
-                self.perform_in(run_set, Overrides::default(), out, true)
+                self.perform_in(run_set, &Overrides::default(), out, true)
             }
             None => {
                 let out = tempfile::tempdir().context("cannot make a folder for the runs")?;
-                self.perform_in(run_set, Overrides::default(), out.path(), false)
+                self.perform_in(run_set, &Overrides::default(), out.path(), false)
             }
         }
     }
@@ -61,7 +61,7 @@ impl Manner {
     pub(super) fn perform_in(
         &self,
         run_set: &RunSet,
-        overrides: Overrides,
+        overrides: &Overrides,
         out: &Path,
         kept: bool,
     ) -> Result<()> {

@@ -20,7 +20,7 @@ use crate::shell;
 /// A run that is not there, or a file that cannot be written.
 pub(super) fn publish(
     run_set: &RunSet,
-    overrides: Overrides,
+    overrides: &Overrides,
     finished: &BTreeMap<String, Outcome>,
     folder: &Path,
 ) -> Result<Vec<Results>> {
@@ -38,7 +38,7 @@ pub(super) fn publish(
 pub(super) fn publish_plan(
     run_set: &RunSet,
     plan: usize,
-    overrides: Overrides,
+    overrides: &Overrides,
     finished: &BTreeMap<String, Outcome>,
     folder: &Path,
 ) -> Result<Results> {
@@ -88,7 +88,7 @@ pub(super) fn replaces_none(run_set: &RunSet, folder: &Path) -> Result<()> {
 pub(crate) fn results(
     run_set: &RunSet,
     planned: &Planned,
-    overrides: Overrides,
+    overrides: &Overrides,
     finished: &BTreeMap<String, Outcome>,
 ) -> Result<Results> {
     let plan = &planned.plan;
@@ -183,7 +183,7 @@ fn write(results: &Results, folder: &Path) -> Result<()> {
 }
 
 /// The command that makes a plan's results again.
-fn command(planned: &Planned, overrides: Overrides) -> String {
+fn command(planned: &Planned, overrides: &Overrides) -> String {
     if let Some(command) = &planned.typed {
         return command.clone();
     }
@@ -195,5 +195,7 @@ fn command(planned: &Planned, overrides: Overrides) -> String {
     if overrides.seeds.is_some() {
         words.push(format!("--seeds {}", seeds.len()));
     }
+    let only = overrides.only.iter();
+    words.extend(only.map(|part| format!("--only {}", shell::quoted(&part.to_string()))));
     words.join(" ")
 }

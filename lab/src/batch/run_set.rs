@@ -7,7 +7,7 @@ use anyhow::{ensure, Context, Result};
 
 use super::shard::Shard;
 use crate::backend::Backend;
-use crate::plan::{Plan, MAX_RUNS};
+use crate::plan::{Only, Plan, MAX_RUNS};
 use crate::results::Versions;
 use crate::scenario::Scenario;
 
@@ -49,10 +49,11 @@ pub(crate) struct Wanted {
 }
 
 /// Options of the command line that override the plans.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Overrides {
     pub(super) backend: Option<Backend>,
     pub(super) seeds: Option<usize>,
+    pub(super) only: Vec<Only>,
 }
 
 impl RunSet {
@@ -61,7 +62,7 @@ impl RunSet {
     /// # Errors
     ///
     /// What is wrong with each plan, or what its backend cannot do.
-    pub(super) fn read(files: &[PathBuf], overrides: Overrides) -> Result<Self> {
+    pub(super) fn read(files: &[PathBuf], overrides: &Overrides) -> Result<Self> {
         let mut run_set = RunSet::empty();
         let seeds = overrides.seeds.unwrap_or(1);
         ensure!(
@@ -187,12 +188,13 @@ impl RunSet {
     }
 }
 
-fn read(file: &Path, overrides: Overrides) -> Result<Plan> {
+fn read(file: &Path, overrides: &Overrides) -> Result<Plan> {
     overridden(Plan::read(file)?, file, overrides)
 }
 
 /// The plan that is from `file`, with what the command line has in place of its own.
-pub(super) fn overridden(mut plan: Plan, file: &Path, overrides: Overrides) -> Result<Plan> {
+pub(super) fn overridden(mut plan: Plan, file: &Path, overrides: &Overrides) -> Result<Plan> {
+    plan = plan.only(&overrides.only)?;
     if let Some(seeds) = overrides.seeds {
         plan = plan.with_seeds(seeds)?;
     }

@@ -85,7 +85,7 @@ impl Bench {
             let outcome = |key: &String| Some((key.clone(), self.outcome(&journal, key)?.clone()));
             run_set.items.keys().filter_map(outcome).collect()
         };
-        batch::results(&run_set, &run_set.plans[0], Default::default(), &finished)
+        batch::results(&run_set, &run_set.plans[0], &Default::default(), &finished)
     }
 
     /// Outcome of a run, if it is made.

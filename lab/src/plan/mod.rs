@@ -21,6 +21,7 @@ mod expect;
 mod key;
 mod known_deviation;
 mod number;
+mod only;
 mod path;
 mod points;
 mod printed;
@@ -41,6 +42,7 @@ use anyhow::{ensure, Context, Result};
 
 pub(crate) use axis::MAX_RUNS;
 pub use expect::{Expectation, Relation, Selection, Than, Tolerance};
+pub use only::Only;
 pub(crate) use read::PLAN;
 pub(crate) use space::{Gene, Space, Spot};
 

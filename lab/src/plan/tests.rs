@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use super::{Plan, Point};
+use super::{Only, Plan, Point};
 use crate::link::Queue;
 use crate::results::Versions;
 
@@ -409,4 +409,78 @@ fn a_plan_may_have_a_flow_under_test() {
         error.contains("subject: `2`") && error.contains("from 0 to 1"),
         "{error}"
     );
+}
+
+/// Two axes and two cases.
+const PARTS: &str = r#"
+    [sweep]
+    "flow.cc" = ["petra", "reno", "cubic"]
+    "link.0.loss" = ["0%", "1%"]
+    [[case]]
+    name = "clean"
+    [[case]]
+    name = "slow"
+    set = { "link.0.rate" = "1mbit" }
+    [[expect]]
+    metric = "goodput_mbps"
+    of = { controller = "petra" }
+    at_least = { controller = "reno" }
+"#;
+
+/// The part with these values.
+fn part(values: &[&str]) -> Result<Plan, String> {
+    let parts: Vec<Only> = values.iter().map(|it| it.parse().unwrap()).collect();
+    extended(PARTS)
+        .only(&parts)
+        .map_err(|error| format!("{error:#}"))
+}
+
+#[test]
+fn a_part_has_the_points_with_its_values() {
+    let whole = part(&[]).unwrap();
+    assert_eq!((whole.points.len(), whole.expectations.len()), (12, 1));
+    let one = part(&["flow.cc=petra"]).unwrap();
+    assert_eq!(settings(&one, "flow.cc"), ["petra"; 4]);
+    assert_eq!(settings(&one, "link.0.loss"), ["0%", "1%", "0%", "1%"]);
+    assert_eq!(one.controllers, ["petra"]);
+    assert_eq!(one.axes[0].values, ["petra"]);
+    // There is no `reno` to compare with.
+    assert!(one.expectations.is_empty());
+    // The runs are those of the whole plan.
+    let versions = Versions::current();
+    let key = |plan: &Plan, point: usize| plan.run(&plan.points[point], 7, &versions).unwrap().key;
+    assert_eq!(key(&one, 2), key(&whole, 6));
+    let two = part(&["flow.cc=petra", "case=slow", "flow.cc=cubic"]).unwrap();
+    assert_eq!(
+        settings(&two, "flow.cc"),
+        ["petra", "petra", "cubic", "cubic"]
+    );
+    assert_eq!(
+        (two.cases, two.controllers),
+        (vec!["slow".into()], vec!["petra".into(), "cubic".into()])
+    );
+}
+
+#[test]
+fn a_part_that_no_point_has_is_an_error() {
+    let fault = part(&["cc=petra"]).unwrap_err();
+    let expected =
+        "--only: plan sweeps no such field (got \"cc\"); expected flow.cc, link.0.loss, case";
+    assert_eq!(fault, expected);
+    let fault = part(&["flow.cc=bbr2"]).unwrap_err();
+    let expected =
+        "--only: plan has no such value of flow.cc (got \"bbr2\"); expected petra, reno, cubic";
+    assert_eq!(fault, expected);
+    assert!(part(&["case=fast"])
+        .unwrap_err()
+        .ends_with("expected clean, slow"));
+    let fault = extended("")
+        .only(&["case=slow".parse().unwrap()])
+        .unwrap_err();
+    assert!(fault
+        .to_string()
+        .ends_with("expected a plan with cases or a sweep"));
+    for text in ["", "petra", "=petra", "flow.cc="] {
+        assert!(text.parse::<Only>().is_err(), "{text}");
+    }
 }
