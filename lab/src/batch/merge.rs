@@ -60,7 +60,7 @@ pub(super) fn join(folder: &Path, run_set: &RunSet) -> Result<BTreeMap<String, O
         let count = run_set.items.len() - joined.len();
         bail!(
             "no shard has the run {key}; {count} of {} runs are missing: shards and merge take \
-             the same plans, --seeds and --backend",
+             the same plans, --only, --seeds and --backend",
             run_set.items.len()
         );
     }

@@ -171,7 +171,7 @@ impl RunSet {
         ensure!(
             found.len() == 1,
             "--qlog: {} runs have such a key (got {key:?}); expected one: the column `key` of \
-             results with these plans, seeds, backend and versions, or enough of its beginning",
+             results with these plans, --only, seeds, backend and versions, or enough of its beginning",
             found.len()
         );
         found[0].1.wanted.qlog = true;
@@ -194,7 +194,8 @@ fn read(file: &Path, overrides: &Overrides) -> Result<Plan> {
 
 /// The plan that is from `file`, with what the command line has in place of its own.
 pub(super) fn overridden(mut plan: Plan, file: &Path, overrides: &Overrides) -> Result<Plan> {
-    plan = plan.only(&overrides.only)?;
+    let part = plan.only(&overrides.only);
+    plan = part.with_context(|| file.display().to_string())?;
     if let Some(seeds) = overrides.seeds {
         plan = plan.with_seeds(seeds)?;
     }

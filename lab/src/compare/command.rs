@@ -7,7 +7,7 @@ use anyhow::{ensure, Result};
 use clap::Args;
 
 use super::pairs::Comparison;
-use super::{html, text};
+use super::{html, summary, text};
 use crate::results::{check_target, parse_metric, write_whole, ResultSet};
 
 /// Compare two sets of results: what is more or less in B than in A.
@@ -32,6 +32,10 @@ pub struct Compare {
     /// Show what does not differ, too.
     #[arg(long)]
     all: bool,
+    /// Print a Markdown table instead: for each plan, controller and metric the rows in which B is
+    /// less or more, and the least, the geometric mean and the largest of B / A.
+    #[arg(long, conflicts_with = "all")]
+    summary: bool,
     /// Write it as an HTML file, too.
     #[arg(long, short, value_name = "FILE.html")]
     out: Option<PathBuf>,
@@ -65,7 +69,10 @@ impl Compare {
             self.b.display()
         );
         let title = format!("A: {}, B: {}", self.a.display(), self.b.display());
-        text::print(&comparison, &title, self.all)?;
+        match self.summary {
+            true => summary::print(&comparison)?,
+            false => text::print(&comparison, &title, self.all)?,
+        }
         if let Some(out) = &self.out {
             let page = html::page(&comparison, &title, self.all);
             write_whole(out, |file| Ok(file.write_all(page.as_bytes())?))?;

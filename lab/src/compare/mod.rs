@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   A ──┐
-//!       ├── Comparison ──┬── text ── the terminal
+//!       ├── Comparison ──┬── text, summary ── the terminal
 //!   B ──┘                └── html ── FILE.html
 //! ```
 //!
@@ -12,6 +12,7 @@
 mod command;
 mod html;
 mod pairs;
+mod summary;
 mod text;
 
 pub use command::Compare;

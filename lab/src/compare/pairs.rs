@@ -60,17 +60,6 @@ impl Finding {
     }
 }
 
-impl Metric {
-    /// The least ratio, the geometric mean of all, and the largest: of pairs above zero.
-    pub(super) fn ratios(&self) -> Option<[f64; 3]> {
-        let ratios = self.pairs.iter().filter_map(|pair| pair.ratio.as_ref());
-        let mut logs: Vec<f64> = ratios.map(|ratio| ratio.value.ln()).collect();
-        logs.sort_unstable_by(f64::total_cmp);
-        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
-        Some([*logs.first()?, mean, *logs.last()?].map(f64::exp))
-    }
-}
-
 impl Plan {
     /// Returns true if there are rows to compare.
     pub(super) fn has_rows(&self) -> bool {

@@ -57,7 +57,7 @@ pub(super) fn shown(metric: &Metric, all: bool) -> impl Iterator<Item = &Pair> {
     pairs.filter(move |pair| all || pair.finding().differs())
 }
 
-/// `3 of 10 differ, 5 the same to the last digit, B / A 0.970 to 1.002`, and the geometric mean.
+/// `3 of 10 differ, 5 are the same to the last digit`
 pub(super) fn count(metric: &Metric) -> String {
     let number = |wanted: &dyn Fn(Finding) -> bool| {
         let pairs = metric.pairs.iter();
@@ -75,11 +75,6 @@ pub(super) fn count(metric: &Metric) -> String {
     let unknown = number(&|it| it == Finding::Unknown);
     if unknown > 0 {
         words.push(format!("{unknown} of a single seed, which cannot tell"));
-    }
-    if let Some([least, mean, largest]) = metric.ratios().filter(|_| same < all) {
-        words.push(format!(
-            "B / A {least:.3} to {largest:.3}, in the geometric mean {mean:.4}"
-        ));
     }
     words.join(", ")
 }

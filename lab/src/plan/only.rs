@@ -1,8 +1,9 @@
 //! A part of a plan: the points with certain values.
 
+use std::fmt;
 use std::str::FromStr;
 
-use anyhow::{anyhow, bail, ensure, Error, Result};
+use anyhow::{bail, ensure, Error, Result};
 
 use super::{Plan, Point};
 
@@ -32,8 +33,8 @@ impl FromStr for Only {
     }
 }
 
-impl std::fmt::Display for Only {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Only {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.name, self.value)
     }
 }
@@ -50,6 +51,21 @@ impl Only {
     }
 }
 
+/// Values that a message lists at most.
+const MAX_LISTED: usize = 8;
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "a plan with cases or a sweep".to_owned(),
+        all if all.len() <= MAX_LISTED => all.join(", "),
+        many => format!(
+            "{}, and {} more",
+            many[..MAX_LISTED].join(", "),
+            many.len() - MAX_LISTED
+        ),
+    }
+}
+
 impl Plan {
     /// The part of the plan with these values: of several for one name, with any of them. What
     /// compares points is left out, as the others may be missing: expectations, known deviations
@@ -57,8 +73,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// A name that is no axis of the plan, a value that its axis does not have, or no point with
-    /// all of them.
+    /// A name that is no axis of the plan, or a value that its axis does not have.
     pub fn only(mut self, parts: &[Only]) -> Result<Self> {
         if parts.is_empty() {
             return Ok(self);
@@ -72,11 +87,6 @@ impl Plan {
         };
         self.points
             .retain(|point| parts.iter().all(|part| any(&part.name, point)));
-        ensure!(
-            !self.points.is_empty(),
-            "{}: no point has all of these values; expected those of a point",
-            self.name
-        );
         let points = &self.points;
         for axis in &mut self.axes {
             axis.values.retain(|value| {
@@ -86,8 +96,15 @@ impl Plan {
         }
         self.cases
             .retain(|case| points.iter().any(|it| it.case.as_ref() == Some(case)));
-        self.controllers
-            .retain(|name| points.iter().any(|it| it.controllers.contains(name)));
+        let subject = self.subject;
+        let shown = |flow: usize| subject.is_none_or(|subject| subject == flow as u64);
+        self.controllers.retain(|name| {
+            let flows = points
+                .iter()
+                .flat_map(|it| it.controllers.iter().enumerate());
+            let mut shown = flows.filter(|(flow, _)| shown(*flow));
+            shown.any(|(_, controller)| controller == name)
+        });
         self.expectations.clear();
         self.known_deviations.clear();
         self.printed = None;
@@ -96,37 +113,27 @@ impl Plan {
 
     /// Checks that the plan has such a value.
     fn check(&self, part: &Only) -> Result<()> {
-        let mut names: Vec<&str> = self.axes.iter().map(|axis| axis.name.as_str()).collect();
-        if !self.cases.is_empty() {
-            names.push(CASE);
-        }
-        let values = match part.name.as_str() {
-            CASE => Some(&self.cases).filter(|cases| !cases.is_empty()),
-            name => {
-                let axis = self.axes.iter().find(|axis| axis.name == name);
-                axis.map(|axis| &axis.values)
-            }
-        };
-        let expected = |expected: &[&str]| match expected {
-            [] => "a plan with cases or a sweep".to_owned(),
-            some => some.join(", "),
-        };
-        let values = values.ok_or_else(|| {
-            anyhow!(
-                "--only: {} sweeps no such field (got {:?}); expected {}",
-                self.name,
+        let axes = self
+            .axes
+            .iter()
+            .map(|axis| (axis.name.as_str(), &axis.values));
+        let cases = (!self.cases.is_empty()).then_some((CASE, &self.cases));
+        let sweeps: Vec<(&str, &Vec<String>)> = axes.chain(cases).collect();
+        let Some((_, values)) = sweeps.iter().find(|(name, _)| *name == part.name) else {
+            let names: Vec<&str> = sweeps.iter().map(|(name, _)| *name).collect();
+            bail!(
+                "--only: no such sweep (got {:?}); expected {}",
                 part.name,
-                expected(&names)
-            )
-        })?;
-        let known: Vec<&str> = values.iter().map(String::as_str).collect();
+                listed(&names)
+            );
+        };
+        let values: Vec<&str> = values.iter().map(String::as_str).collect();
         ensure!(
-            known.contains(&part.value.as_str()),
-            "--only: {} has no such value of {} (got {:?}); expected {}",
-            self.name,
+            values.contains(&part.value.as_str()),
+            "--only: {} has no such value (got {:?}); expected {}",
             part.name,
             part.value,
-            expected(&known)
+            listed(&values)
         );
         Ok(())
     }

@@ -462,14 +462,48 @@ fn a_part_has_the_points_with_its_values() {
 }
 
 #[test]
+fn a_part_shows_the_controllers_of_its_subject() {
+    let plan = extended(
+        r#"
+        subject = 0
+        [[flow]]
+        cc = "petra"
+        [[flow]]
+        cc = "reno"
+        [sweep]
+        "flow.0.cc" = ["petra", "reno", "cubic"]
+        "flow.1.cc" = ["reno", "cubic"]
+        "#,
+    );
+    let part = plan.only(&["flow.0.cc=petra".parse().unwrap()]).unwrap();
+    assert_eq!(part.controllers, ["petra"]);
+    assert_eq!(part.points.len(), 2);
+}
+
+#[test]
+fn many_values_are_cut_in_a_message() {
+    let plan = extended(
+        r#"
+        [sweep]
+        "link.0.delay" = ["1ms", "2ms", "3ms", "4ms", "5ms", "6ms", "7ms", "8ms", "9ms"]
+        "#,
+    );
+    let fault = plan
+        .only(&["link.0.delay=10ms".parse().unwrap()])
+        .unwrap_err();
+    assert!(
+        fault.to_string().ends_with("7ms, 8ms, and 1 more"),
+        "{fault}"
+    );
+}
+
+#[test]
 fn a_part_that_no_point_has_is_an_error() {
     let fault = part(&["cc=petra"]).unwrap_err();
-    let expected =
-        "--only: plan sweeps no such field (got \"cc\"); expected flow.cc, link.0.loss, case";
+    let expected = "--only: no such sweep (got \"cc\"); expected flow.cc, link.0.loss, case";
     assert_eq!(fault, expected);
     let fault = part(&["flow.cc=bbr2"]).unwrap_err();
-    let expected =
-        "--only: plan has no such value of flow.cc (got \"bbr2\"); expected petra, reno, cubic";
+    let expected = "--only: flow.cc has no such value (got \"bbr2\"); expected petra, reno, cubic";
     assert_eq!(fault, expected);
     assert!(part(&["case=fast"])
         .unwrap_err()
