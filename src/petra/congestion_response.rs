@@ -22,10 +22,6 @@ const DIP_SHARE: f64 = BETA;
 /// Datagrams that a test for a policer and the losses behind one leave at least.
 const MIN_POLICED_DATAGRAMS: f64 = 4.0;
 
-/// Loss rate of a long time above which a test for a policer may begin. Losses that come in bursts
-/// exceed a tenth for a while where far less is lost.
-const MIN_POLICED_LOSS_RATE: f64 = 1.0 / 16.0;
-
 /// Loss rate of a long time above which losses may be those of a queue that the base RTT hides. Of
 /// 3, 4, 5 and 10 %, the least that a random loss of 2.5 % does not exceed in
 /// `lab/plans/varying/steady.toml`.
@@ -216,18 +212,17 @@ impl Petra {
         })
     }
 
-    /// The response to heavy losses without a queue: the BDP. If the window is there already, and
-    /// they last, it is less than what is delivered, as a test for a policer.
+    /// The response to heavy losses without a queue: the BDP. If the window is there already, it is
+    /// less than what is delivered, as a test for a policer.
     fn heavy_loss_response(&self, bdp: f64) -> Decision {
         let bytes = self.window.bytes();
         let least = MIN_HEAVY_LOSS_DATAGRAMS * self.window.datagram();
         let reduced = bdp.max(BETA * bytes).max(least).min(bytes);
-        let lasts = self.loss_history.share() > MIN_POLICED_LOSS_RATE;
         let delivered = (1.0 - self.loss_history.share()) * bytes;
         let least = MIN_POLICED_DATAGRAMS * self.window.datagram();
         let target = (DIP_SHARE * reduced.min(delivered)).max(least);
         let is_test = target <= POLICED_SHARE * reduced && reduced >= POLICED_SHARE * bytes;
-        if lasts && is_test && self.policing.may_dip() {
+        if is_test && self.policing.may_dip() {
             Decision::TestPolicer {
                 target,
                 restore: reduced,
