@@ -171,7 +171,8 @@ impl RunSet {
         ensure!(
             found.len() == 1,
             "--qlog: {} runs have such a key (got {key:?}); expected one: the column `key` of \
-             results with these plans, --only, seeds, backend and versions, or enough of its beginning",
+             results with these plans, --only, seeds, backend and versions, or enough of its \
+             beginning",
             found.len()
         );
         found[0].1.wanted.qlog = true;
@@ -193,9 +194,9 @@ fn read(file: &Path, overrides: &Overrides) -> Result<Plan> {
 }
 
 /// The plan that is from `file`, with what the command line has in place of its own.
-pub(super) fn overridden(mut plan: Plan, file: &Path, overrides: &Overrides) -> Result<Plan> {
+pub(super) fn overridden(plan: Plan, file: &Path, overrides: &Overrides) -> Result<Plan> {
     let part = plan.only(&overrides.only);
-    plan = part.with_context(|| file.display().to_string())?;
+    let mut plan = part.with_context(|| file.display().to_string())?;
     if let Some(seeds) = overrides.seeds {
         plan = plan.with_seeds(seeds)?;
     }

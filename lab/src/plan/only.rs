@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use anyhow::{bail, ensure, Error, Result};
 
-use super::{Plan, Point};
+use super::Plan;
 
 /// The name under which cases are selected, as axes are under theirs.
 const CASE: &str = "case";
@@ -39,16 +39,11 @@ impl fmt::Display for Only {
     }
 }
 
-impl Only {
-    fn selects(&self, point: &Point) -> bool {
-        match self.name.as_str() {
-            CASE => point.case.as_deref() == Some(self.value.as_str()),
-            name => point
-                .settings
-                .iter()
-                .any(|(axis, value)| axis == name && *value == self.value),
-        }
-    }
+/// Returns true if points with this value belong to the part: it has no value of this name, or this
+/// one.
+fn has(parts: &[Only], name: &str, value: &str) -> bool {
+    let mut values = parts.iter().filter(|part| part.name == name).peekable();
+    values.peek().is_none() || values.any(|part| part.value == value)
 }
 
 /// Values that a message lists at most.
@@ -81,21 +76,17 @@ impl Plan {
         for part in parts {
             self.check(part)?;
         }
-        let any = |name: &str, point: &Point| {
-            let mut parts = parts.iter().filter(|part| part.name == name);
-            parts.any(|part| part.selects(point))
-        };
-        self.points
-            .retain(|point| parts.iter().all(|part| any(&part.name, point)));
-        let points = &self.points;
+        self.points.retain(|point| {
+            let mut settings = point.settings.iter();
+            let case = point.case.as_deref();
+            case.is_none_or(|case| has(parts, CASE, case))
+                && settings.all(|(name, value)| has(parts, name, value))
+        });
         for axis in &mut self.axes {
-            axis.values.retain(|value| {
-                let mut settings = points.iter().flat_map(|point| &point.settings);
-                settings.any(|(name, other)| *name == axis.name && other == value)
-            });
+            axis.values.retain(|value| has(parts, &axis.name, value));
         }
-        self.cases
-            .retain(|case| points.iter().any(|it| it.case.as_ref() == Some(case)));
+        self.cases.retain(|case| has(parts, CASE, case));
+        let points = &self.points;
         let subject = self.subject;
         let shown = |flow: usize| subject.is_none_or(|subject| subject == flow as u64);
         self.controllers.retain(|name| {
