@@ -21,6 +21,7 @@
 //! | `busy_minimum` | Which minimum RTT has a round trip with many packets? |
 //! | `lone_flight`, `lasting_jitter` | Which delays are no queue of one's own? |
 //! | `standing_queue` | Do packets wait although they need not? |
+//! | `loss_trial` | Do losses in jitter become more frequent with the window? |
 //! | `ack_aggregation`, `loss_rate` | How do ACKs come, and how much is lost? |
 //! | `slow_start`, `additive_increase` | How fast does the window grow? |
 //! | `competition`, `cubic_growth` | Do others keep the queue full, and how to grow then? |
@@ -42,6 +43,7 @@ mod held_acks;
 mod lasting_jitter;
 mod lone_flight;
 mod loss_rate;
+mod loss_trial;
 mod min_rtt_filter;
 mod path_change;
 mod policing;
@@ -75,6 +77,7 @@ use delay_step::{DelayStep, Expected};
 use delivery_rate::DeliveryRate;
 use gathered_acks::{Gathered, GatheredAcks};
 use loss_rate::LossRate;
+use loss_trial::LossTrial;
 use path_change::{DelayedRound, LongerPath, PathChange};
 use policing::Policing;
 use rounds::RoundCounter;
@@ -158,6 +161,7 @@ struct Petra {
     loss_rate: LossRate,
     /// The loss rate of a longer time.
     loss_history: LossRate,
+    loss_trial: LossTrial,
     /// Losses have shown that the base RTT hides a queue, which no round trip was without since
     /// then.
     hidden_queue: bool,
@@ -201,6 +205,7 @@ impl Petra {
             queue: StandingQueue::default(),
             loss_rate: LossRate::default(),
             loss_history: LossRate::of_long_time(),
+            loss_trial: LossTrial::default(),
             hidden_queue: false,
             aggregation: AckAggregation::default(),
             spread: None,
@@ -284,7 +289,11 @@ impl Petra {
 
     /// Returns true if a standing queue is long enough to explain a loss.
     fn queue_explains_loss(&self) -> bool {
-        self.test_queue(StandingQueue::explains_loss)
+        self.test_queue(if self.loss_trial.is_on() {
+            StandingQueue::explains_loss_beyond_jitter
+        } else {
+            StandingQueue::explains_loss
+        })
     }
 
     /// Returns true if a standing queue may be that of competing flows. ACKs in large aggregates
@@ -378,6 +387,8 @@ impl Petra {
         self.aggregation.end_round();
         let datagrams = self.window.bytes() / self.window.datagram();
         self.queue.on_window(datagrams);
+        let compared = !self.window.in_slow_start() && self.queue.compares_windows();
+        self.loss_trial.end_round(compared);
         self.spread = self.spread_for_aggregates();
         self.hidden_queue &= self.test_queue(StandingQueue::may_be_hidden);
         let queued = self.queue_may_be_shared() || self.hidden_queue;
@@ -468,6 +479,7 @@ impl Petra {
         self.path_change.begin_trial(path, former);
         self.competition.restart();
         self.policing = Policing::default();
+        self.loss_trial = LossTrial::default();
         self.hidden_queue = false;
         self.cubic = CubicGrowth::default();
         self.increase = AdditiveIncrease::default();
@@ -517,6 +529,7 @@ impl Petra {
     fn adopt_shorter_path(&mut self) {
         if let Some(share) = self.shorter_path.adopt(self.min_rtt()) {
             self.queue.on_shorter_path(share);
+            self.loss_trial = LossTrial::default();
             self.delay_step = DelayStep::default();
         }
         self.undo = None;
@@ -542,6 +555,7 @@ impl Petra {
         self.aggregation.on_acks(gathered, self.delivery.estimate());
         self.loss_rate.on_ack(ack.bytes, &self.window);
         self.loss_history.on_ack(ack.bytes, &self.window);
+        self.loss_trial.on_ack(ack.bytes);
         self.competition.on_ack(ack.bytes, ack.rtt.latest);
         self.policing.on_ack(ack.bytes, &self.window);
         let round_ends = self.rounds.ends(ack);
@@ -570,6 +584,7 @@ impl Petra {
         self.rtt = loss.rtt.or(self.rtt);
         self.loss_rate.on_loss(loss.bytes, &self.window);
         self.loss_history.on_loss(loss.bytes, &self.window);
+        self.loss_trial.on_loss(self.window.datagram());
         self.path_change.on_loss(loss.bytes);
         self.policing.on_loss(loss.last_sent, &self.window);
         // As the transport counts: a packet sent after the event belongs to another event.
@@ -710,6 +725,7 @@ impl Controller for Petra {
         self.spread = None;
         self.slow_start = SlowStart::new(self.config.alpha.get(), self.window.bytes());
         self.queue = StandingQueue::default();
+        self.loss_trial = LossTrial::default();
         self.increase = AdditiveIncrease::default();
         self.competition = Competition::default();
         self.policing = Policing::default();

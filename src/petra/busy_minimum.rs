@@ -81,6 +81,11 @@ impl BusyMinimum {
         });
     }
 
+    /// Returns true if the window of the last round trip is compared with similar ones.
+    pub(super) fn compares_windows(&self) -> bool {
+        self.class.is_some()
+    }
+
     /// The path has become shorter: what was measured with similar windows is too long.
     pub(super) fn on_shorter_path(&mut self) {
         self.classes = Default::default();

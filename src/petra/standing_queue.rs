@@ -217,6 +217,11 @@ impl StandingQueue {
         self.round.standing().is_some()
     }
 
+    /// Returns true if the window is compared with similar ones.
+    pub(super) fn compares_windows(&self) -> bool {
+        self.busy.compares_windows()
+    }
+
     /// Returns the minimum RTT of the last interval of a round trip, once.
     pub(super) fn take_round(&mut self) -> Option<Duration> {
         self.ended.take()
@@ -246,9 +251,9 @@ impl StandingQueue {
         })
     }
 
-    /// The base RTT by which losses are judged. Round trips with a similar window do not raise it:
-    /// under active queue management, what they add would hide the queue that packets are dropped
-    /// for.
+    /// The base RTT by which losses are judged, unless they are those of a trial. Round trips with a
+    /// similar window do not raise it: under active queue management, what they add would hide the
+    /// queue that packets are dropped for.
     fn base_rtt_for_losses(&self, transport_min_rtt: Duration) -> Duration {
         self.base(transport_min_rtt, |min_rtt, noise| {
             self.busy.excess(min_rtt, noise)
@@ -303,12 +308,22 @@ impl StandingQueue {
     }
 
     /// Returns true if every packet of the last round trip waited for long enough to
-    /// explain a loss. The granularity of timers is no bound: within a site, a full queue may
-    /// delay packets by less.
+    /// explain a loss.
     pub(super) fn explains_loss(&self, min_rtt: Duration) -> bool {
+        self.is_as_long_as_losses_ask(self.base_rtt_for_losses(min_rtt), min_rtt)
+    }
+
+    /// Returns the same of what jitter in similar windows does not explain.
+    pub(super) fn explains_loss_beyond_jitter(&self, min_rtt: Duration) -> bool {
+        self.is_as_long_as_losses_ask(self.base_rtt(min_rtt), min_rtt)
+    }
+
+    /// The granularity of timers is no bound: within a site, a full queue may delay packets by
+    /// less.
+    fn is_as_long_as_losses_ask(&self, base: Duration, min_rtt: Duration) -> bool {
         let least = min_rtt / LOSS_DELAY_DIVISOR;
         let least = least.max(self.unqueued.delay).max(self.noise());
-        self.round.excess(self.base_rtt_for_losses(min_rtt)) > least
+        self.round.excess(base) > least
     }
 
     /// Returns true if every packet of the last round trip waited, for longer than the noise and

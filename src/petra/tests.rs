@@ -91,6 +91,7 @@ fn reduction(decision: Decision) -> f64 {
 }
 
 mod delay_step;
+mod loss_trial;
 mod shorter_path;
 
 mod target {
