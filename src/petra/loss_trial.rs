@@ -25,14 +25,15 @@ const SETTLING_ROUNDS: u32 = 8;
 /// found a queue.
 const WAITS: RangeInclusive<u32> = 16..=256;
 
-/// Losses without which no trial begins.
+/// Losses without which no trial begins. With 64, trials come later and lose as much
+/// (docs/attempts.md, "Losses in jitter that a window fills").
 const MIN_LOSSES: f64 = 32.0;
 
 /// Losses, or expected losses, of a trial after which it is judged anew.
 const STRETCH_LOSSES: f64 = 128.0;
 
 /// Largest share of losses in a trial, in multiples of that before, and losses that are more than
-/// that by chance.
+/// that by chance. With twice as many of either, CoDel drops more.
 const MAX_GROWTH: f64 = 1.5;
 const MAX_CHANCE_LOSSES: f64 = 4.0;
 
