@@ -427,6 +427,7 @@ impl Petra {
         let datagram = self.window.datagram();
         if let Some(former) = self.path_change.end_round(fresh, rate, datagram) {
             self.queue.return_to(former);
+            self.loss_trial = LossTrial::default();
             self.delay_step = DelayStep::default();
         }
         if ack.app_limited || self.window.in_slow_start() {

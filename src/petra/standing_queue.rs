@@ -251,9 +251,9 @@ impl StandingQueue {
         })
     }
 
-    /// The base RTT by which losses are judged, but in a trial. Round trips with a similar window
-    /// do not raise it: under active queue management, what they add would hide the queue that
-    /// packets are dropped for.
+    /// The base RTT by which losses are judged: all but single ones in a loss trial. Round trips
+    /// with a similar window do not raise it: under active queue management, what they add would
+    /// hide the queue that packets are dropped for.
     fn base_rtt_for_losses(&self, transport_min_rtt: Duration) -> Duration {
         self.base(transport_min_rtt, |min_rtt, noise| {
             self.busy.excess(min_rtt, noise)
@@ -310,17 +310,17 @@ impl StandingQueue {
     /// Returns true if every packet of the last round trip waited for long enough to
     /// explain a loss.
     pub(super) fn explains_loss(&self, min_rtt: Duration) -> bool {
-        self.is_as_long_as_losses_ask(self.base_rtt_for_losses(min_rtt), min_rtt)
+        self.exceeds_loss_delay(self.base_rtt_for_losses(min_rtt), min_rtt)
     }
 
-    /// Returns the same of what jitter in similar windows does not explain.
+    /// Returns true if what jitter in similar windows leaves of the delay explains a loss.
     pub(super) fn explains_loss_beyond_jitter(&self, min_rtt: Duration) -> bool {
-        self.is_as_long_as_losses_ask(self.base_rtt(min_rtt), min_rtt)
+        self.exceeds_loss_delay(self.base_rtt(min_rtt), min_rtt)
     }
 
-    /// The granularity of timers is no bound: within a site, a full queue may delay packets by
-    /// less.
-    fn is_as_long_as_losses_ask(&self, base: Duration, min_rtt: Duration) -> bool {
+    /// Returns true if every packet waited for long enough beyond `base` to explain a loss. The
+    /// granularity of timers is no bound: within a site, a full queue may delay packets by less.
+    fn exceeds_loss_delay(&self, base: Duration, min_rtt: Duration) -> bool {
         let least = min_rtt / LOSS_DELAY_DIVISOR;
         let least = least.max(self.unqueued.delay).max(self.noise());
         self.round.excess(base) > least

@@ -72,6 +72,31 @@ fn losses_that_become_more_frequent_are_congestion_again() {
     assert!(responses.iter().all(is_reduction));
 }
 
+/// The packets that are lost together count as one loss.
+#[test]
+fn a_queue_beyond_the_jitter_is_congestion_in_a_trial() {
+    let mut petra = in_trial();
+    for now in (8_000..8_600).step_by(5) {
+        petra.on_ack(&acks(now, 121 + (now - 8_000) / 4));
+    }
+    petra.on_loss(&Loss {
+        bytes: 20 * DATAGRAM,
+        ..loss(8_600)
+    });
+    assert!(petra.loss_trial.is_on());
+    assert!(is_reduction(&petra.loss_decision.unwrap()));
+}
+
+#[test]
+fn smaller_windows_have_no_trials() {
+    let mut petra = in_trial();
+    for now in (8_000..8_300).step_by(5) {
+        petra.window.set(255.0 * DATAGRAM as f64);
+        petra.on_ack(&acks(now, 121));
+    }
+    assert!(!petra.loss_trial.is_on());
+}
+
 #[test]
 fn slow_start_and_another_path_end_a_trial() {
     let mut petra = in_trial();
@@ -88,11 +113,19 @@ fn slow_start_and_another_path_end_a_trial() {
     assert!(!petra.loss_trial.is_on());
 
     let mut petra = in_trial();
+    let before = petra.loss_trial;
     petra.follow(LongerPath {
         min_rtt: ms(200),
         additional: ms(110),
         rate: Some(4_800_000.0),
     });
+    assert!(!petra.loss_trial.is_on());
+    // It did not become longer after all.
+    petra.window.set_ssthresh(WINDOW);
+    petra.loss_trial = before;
+    for now in (8_000..8_400).step_by(5) {
+        petra.on_ack(&acks(now, 121));
+    }
     assert!(!petra.loss_trial.is_on());
 
     let mut petra = in_trial();
