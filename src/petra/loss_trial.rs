@@ -236,7 +236,7 @@ mod tests {
             let before = trial.is_on();
             for _ in 0..800 {
                 trial.on_ack(DATAGRAM);
-                if chance.next_u32() % 100 == 0 {
+                if chance.next_u32().is_multiple_of(100) {
                     trial.on_loss(DATAGRAM as f64);
                 }
             }
