@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// Eight losses in a round trip. An end by chance costs 16 round trips and more.
+    /// Eight losses in a round trip. An end by chance costs 32 round trips and more.
     #[test]
     fn a_link_that_loses_by_chance_passes_nearly_always() {
         // Knuth's generator: quiche's build of these tests has no crate for it.
@@ -298,9 +298,9 @@ mod tests {
         }
     }
 
-    /// The share, in thousandths, and the wait after a stretch.
     #[test]
     fn few_losses_make_the_next_wait_short_and_much_fewer_lower_the_share() {
+        // The share, in thousandths, and the wait after a stretch.
         let after = |distance| {
             let mut trial = on_trial();
             trial.waits = 128;

@@ -251,9 +251,9 @@ impl StandingQueue {
         })
     }
 
-    /// The base RTT by which losses are judged: all but single ones in a loss trial. Round trips
-    /// with a similar window do not raise it: under active queue management, what they add would
-    /// hide the queue that packets are dropped for.
+    /// The base RTT by which losses are judged: all, or in a loss trial those that show a hidden
+    /// queue. Round trips with a similar window do not raise it: under active queue management,
+    /// what they add would hide the queue that packets are dropped for.
     fn base_rtt_for_losses(&self, transport_min_rtt: Duration) -> Duration {
         self.base(transport_min_rtt, |min_rtt, noise| {
             self.busy.excess(min_rtt, noise)

@@ -43,7 +43,7 @@ fn is_reduction(decision: &Decision) -> bool {
     matches!(decision, Decision::Reduce(_))
 }
 
-/// The same, with a trial that lasts.
+/// The same as [`in_jitter`], with a trial that lasts.
 fn in_trial() -> Petra {
     let mut petra = in_jitter();
     responses(&mut petra, 2_000, 8_000);
