@@ -144,13 +144,8 @@ impl StandingQueue {
             return;
         };
         let min_rtt = self.min_rtt.min_rtt(ack.rtt.min);
-        self.lasting_jitter.on_acks(
-            acks,
-            min_rtt,
-            self.round.standing(),
-            max_rate,
-            self.own_delay.delay,
-        );
+        self.lasting_jitter
+            .on_acks(acks, min_rtt, self.unqueued.rate, self.own_delay.delay);
         let sample = self.held_acks.on_acks(acks, rtt, min_rtt);
         if is_lone && grows {
             // Beyond the RTT of earlier packets: where the base RTT falls later, the path has
