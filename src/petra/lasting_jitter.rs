@@ -22,10 +22,14 @@ const FALL_TO_NOISE: u32 = 2;
 /// earlier form (docs/attempts.md, "Jitter that lasts").
 const DECAY_DIVISOR: u32 = 64;
 
-/// Parts of a round trip: the least RTT of the present and the previous one is that of before a
-/// fall. A retransmission of a radio link is shorter, and jitter that changes within a round trip
-/// is longer. Of 2 and 4, the one with fewer losses (docs/attempts.md, "Jitter that changes within
-/// a round trip").
+/// Largest fall that counts, in multiples of the minimum RTT. The noise may become a queue, and so
+/// may the base RTT that it raises. Of 1, 2 and 4 in an earlier form, the smallest with nearly the
+/// full effect.
+const MAX_OVER_MIN_RTT: u32 = 2;
+
+/// Parts of a round trip. The RTT before a fall is the least of the present and the previous part:
+/// a retransmission of a radio link delays packets for less. Of 2 and 4, the one with fewer losses
+/// (docs/attempts.md, "Jitter that changes within a round trip").
 const PARTS_OF_ROUND_TRIP: u32 = 2;
 
 /// ACKs within [`GRANULARITY`], and the fall of the RTT in them.
@@ -49,17 +53,22 @@ pub(super) struct LastingJitter {
     /// The time of the last ACK with an RTT sample, and the minimum RTT of the path as of then.
     last_ack: Time,
     min_rtt: Duration,
+    /// The least RTT of the present and the previous part of a round trip.
     recent: IntervalMinimum,
-    /// The largest fall of the present round trip.
+    /// The largest fall of the present round trip, beyond two datagrams.
     fall: Duration,
+    /// The last round trip had a fall that counts.
+    has_fallen: bool,
     /// The largest and the second largest fall of earlier round trips, which decay. A path that
-    /// changes once has one, and so has a rate that rises while a queue stands.
+    /// changes once has one. So has a queue that drains as the rate rises, though it may take parts
+    /// of two round trips.
     falls: [Duration; 2],
 }
 
 impl LastingJitter {
-    /// Takes ACKs with an RTT sample, the minimum RTT of the path, and its rate in bytes per
-    /// second. `two_datagrams`: the time that two take at the highest rate so far.
+    /// Takes ACKs with an RTT sample, the minimum RTT of the path, and the present estimate of its
+    /// rate in bytes per second. `two_datagrams`: the time that two take at the highest rate so
+    /// far.
     pub(super) fn on_acks(
         &mut self,
         acks: &Gathered,
@@ -113,7 +122,10 @@ impl LastingJitter {
     pub(super) fn end_round(&mut self) {
         let [largest, second] = self.falls.map(|fall| fall - fall / DECAY_DIVISOR);
         let fall = std::mem::take(&mut self.fall);
-        self.falls = if fall > largest {
+        self.has_fallen = !self.has_fallen && fall > Duration::ZERO;
+        self.falls = if !self.has_fallen {
+            [largest, second]
+        } else if fall > largest {
             [fall, largest]
         } else {
             [largest, second.max(fall)]
@@ -122,7 +134,8 @@ impl LastingJitter {
 
     /// The RTT variation that such jitter explains.
     pub(super) fn noise(&self) -> Duration {
-        self.falls[1].saturating_mul(FALL_TO_NOISE)
+        let most = self.min_rtt.saturating_mul(MAX_OVER_MIN_RTT);
+        self.falls[1].min(most).saturating_mul(FALL_TO_NOISE)
     }
 }
 
@@ -272,14 +285,19 @@ mod tests {
         assert_eq!(jitter.current.fall, ms(0));
     }
 
+    /// ACKs every 5 ms, with a smoothed RTT of 120 ms. A part of it that ends begins the next one.
     #[test]
-    fn a_delay_counts_that_lasts_for_a_part_of_a_round_trip() {
-        for (acks, fall) in [(4, 0), (9, 10)] {
+    fn a_delay_counts_that_lasts_for_two_parts_of_a_round_trip() {
+        for (lasts, fall) in [(60, 0), (120, 10)] {
             let mut path = Path::new(RATE);
-            path.ack(measured(2_000 - 20 * acks, 110));
-            path.delayed(2_000, acks);
+            for before in (5..=240).rev().step_by(5) {
+                let latest = if before <= lasts { 120 } else { 110 };
+                let mut ack = measured(2_000 - before, latest);
+                ack.rtt.smoothed = ms(120);
+                path.ack(ack);
+            }
             let acks = [(2_001_000, 120_000), (2_001_100, 110_000)];
-            assert_eq!(path.fall(acks), ms(fall));
+            assert_eq!(path.fall(acks), ms(fall), "{lasts} ms");
         }
     }
 
@@ -287,6 +305,7 @@ mod tests {
     fn the_second_largest_fall_is_noise_twice() {
         let mut path = Path::new(10.0 * RATE);
         let mut noise = |at, fall| {
+            path.jitter.end_round();
             path.fall_by(at, fall);
             path.jitter.end_round();
             path.jitter.noise()
@@ -294,21 +313,25 @@ mod tests {
         assert_eq!(noise(2_000, 10), ms(0));
         assert_eq!(noise(3_000, 8), ms(2 * 8));
         assert_eq!(noise(4_000, 9), ms(2 * 9));
-        // Of the first fall, 63 of 64 parts are left after each round trip.
+        // Of the first fall, 63 of 64 parts are left after each of six round trips.
         let first = noise(5_000, 20);
-        assert!((ms(19)..ms(20)).contains(&first), "{first:?}");
-        assert!(noise(6_000, 5) < first);
+        assert!((ms(18)..ms(19)).contains(&first), "{first:?}");
+        let second = noise(6_000, 5);
+        assert!(second < first && second > first * 15 / 16, "{second:?}");
     }
 
     /// A queue that drains at a rate which has risen falls in several aggregates.
     #[test]
-    fn the_falls_of_one_round_trip_count_as_one() {
+    fn the_falls_of_two_round_trips_in_a_row_count_as_one() {
         let mut path = Path::new(10.0 * RATE);
         path.fall_by(2_000, 20);
         path.fall_by(2_300, 10);
         path.jitter.end_round();
         assert_eq!(path.jitter.noise(), ms(0));
-        path.fall_by(3_000, 10);
+        path.fall_by(2_600, 10);
+        path.jitter.end_round();
+        assert_eq!(path.jitter.noise(), ms(0));
+        path.fall_by(2_900, 10);
         path.jitter.end_round();
         assert_eq!(path.jitter.noise(), ms(2 * 10));
     }
@@ -317,21 +340,27 @@ mod tests {
     fn a_fall_counts_from_a_millisecond_on() {
         for (fall, noise) in [(999, 0), (1_000, 2_000)] {
             let mut jitter = Path::new(RATE).jitter;
-            for _ in 0..2 {
-                jitter.current.fall = ms(20) + Duration::from_micros(fall);
-                jitter.end_aggregate(ms(20));
-                jitter.falls = [ms(100), ms(0)];
-                jitter.end_round();
-            }
+            jitter.falls = [ms(100), ms(0)];
+            jitter.current.fall = ms(20) + Duration::from_micros(fall);
+            jitter.end_aggregate(ms(20));
+            jitter.end_round();
             assert_eq!(jitter.noise(), Duration::from_micros(noise));
         }
     }
 
     #[test]
-    fn noise_decays() {
+    fn the_present_rate_limits_a_fall() {
+        let acks = [(1_000_000, 120_000), (1_000_100, 90_000)];
+        assert_eq!(Path::new(RATE / 2.0).fall(acks), ms(20));
+        assert_eq!(Path::new(RATE).fall(acks), ms(10));
+    }
+
+    #[test]
+    fn noise_decays_and_is_limited_by_the_minimum_rtt() {
         let mut path = Path::new(10.0 * RATE);
         for at in [2_000, 3_000] {
             path.fall_by(at, 20);
+            path.jitter.end_round();
             path.jitter.end_round();
         }
         let noise = path.jitter.noise();
@@ -341,5 +370,10 @@ mod tests {
         }
         let share = path.jitter.noise().div_duration_f64(noise);
         assert!((0.49..0.51).contains(&share), "{share}");
+        // The path becomes shorter.
+        let shorter = measured(9_000, 90);
+        path.jitter
+            .on_acks(&Gathered::one(&shorter), ms(3), RATE, ms(2));
+        assert_eq!(path.jitter.noise(), ms(2 * 2 * 3));
     }
 }

@@ -62,8 +62,31 @@ fn a_delay_that_ended_at_once_twice_is_no_queue_when_it_returns() {
     }
     // Two datagrams take 10 of the 20 ms.
     assert!(!flow(1_200, 1_500, 105));
-    // More than twice the fall.
-    assert!(flow(1_500, 2_000, 180));
+    // More than twice what is left of the fall.
+    assert!(flow(1_500, 2_000, 120));
+}
+
+/// The rate has been ten times as high. An ACK comes every millisecond.
+#[test]
+fn packets_explain_a_fall_at_the_present_rate() {
+    let mut queue = StandingQueue::default();
+    let flow = |queue: &mut StandingQueue, from: u64, to, latest| {
+        for now in from..to {
+            queue.on_ack(&events::measured(now, latest), false);
+        }
+    };
+    queue.on_rate(2_400_000.0, 1_200.0);
+    flow(&mut queue, 200, 400, 90);
+    queue.on_rate(240_000.0, 1_200.0);
+    for from in [400, 800] {
+        flow(&mut queue, from, from + 300, 110);
+        for latest in [110, 105, 100, 95, 90] {
+            flow(&mut queue, from + 300, from + 301, latest);
+        }
+        flow(&mut queue, from + 301, from + 400, 90);
+    }
+    flow(&mut queue, 1_200, 1_500, 110);
+    assert!(!persists(&queue));
 }
 
 #[test]
