@@ -121,11 +121,13 @@ impl LastingJitter {
     /// Ends a round trip.
     pub(super) fn end_round(&mut self) {
         let [largest, second] = self.falls.map(|fall| fall - fall / DECAY_DIVISOR);
-        let fall = std::mem::take(&mut self.fall);
-        self.has_fallen = !self.has_fallen && fall > Duration::ZERO;
-        self.falls = if !self.has_fallen {
-            [largest, second]
-        } else if fall > largest {
+        let mut fall = std::mem::take(&mut self.fall);
+        if self.has_fallen {
+            // It may be the rest of the one before.
+            fall = Duration::ZERO;
+        }
+        self.has_fallen = fall > Duration::ZERO;
+        self.falls = if fall > largest {
             [fall, largest]
         } else {
             [largest, second.max(fall)]
