@@ -233,6 +233,14 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_left_together_count_each() {
+        let mut packets: Vec<_> = (0..20).map(|at| (at, 80)).collect();
+        packets.extend([(20, 160); 8]);
+        packets.push((180, 160));
+        assert_eq!(found(&packets), Some((180, 160)));
+    }
+
+    #[test]
     fn trials_that_showed_a_queue_make_it_wait() {
         let path = Expected {
             rounds: 2,

@@ -31,7 +31,9 @@ fn flow(queue: &mut StandingQueue, from: u64, to: u64, latest: u64) {
 #[test]
 fn a_queue_persists_when_every_packet_waits() {
     let mut queue = StandingQueue::default();
+    assert!(!queue.knows_noise());
     flow(&mut queue, 0, 200, 90);
+    assert!(queue.knows_noise());
     assert!(!persists(&queue));
     // The present interval may have begun before the queue, so the test takes up to
     // two intervals of 90 ms.
