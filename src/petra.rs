@@ -621,13 +621,33 @@ impl Petra {
         }
     }
 
+    /// Returns true if the last packets may have met the beginning of a queue.
+    fn queue_may_be_building(&self, ack: &Ack) -> bool {
+        let recent = self.queue.recent_rtt();
+        self.queue.may_be_building(ack.rtt.min, recent)
+    }
+
+    /// Datagrams to add per round trip of congestion avoidance. A search for a higher rate waits
+    /// where it may have found the present one.
+    fn linear_increase(&self, ack: &Ack) -> f64 {
+        let datagrams = if self.config.probe {
+            let window = self.window.bytes() / self.window.datagram();
+            self.increase.datagrams(window)
+        } else {
+            1.0
+        };
+        if datagrams > 1.0 && self.queue_may_be_building(ack) {
+            0.0
+        } else {
+            datagrams
+        }
+    }
+
     fn grow(&mut self, ack: &Ack) {
         let bytes = self.window.bytes();
         let datagram = self.window.datagram();
         let gain = if self.window.in_slow_start() {
-            let recent = self.queue.recent_rtt();
-            let may_be_building = self.queue.may_be_building(ack.rtt.min, recent);
-            if may_be_building || self.window_of_shorter_path().is_some() {
+            if self.queue_may_be_building(ack) || self.window_of_shorter_path().is_some() {
                 0.0
             } else {
                 self.slow_start.on_growth();
@@ -642,10 +662,8 @@ impl Petra {
             let (window, acked) = (bytes / datagram, ack.bytes as f64 / datagram);
             let increase = self.cubic.datagrams(ack.now, &ack.rtt, window, acked);
             increase * datagram / bytes
-        } else if self.config.probe {
-            self.increase.datagrams(bytes / datagram) * datagram / bytes
         } else {
-            datagram / bytes
+            self.linear_increase(ack) * datagram / bytes
         };
         let most = (MAX_WINDOW_OVER_IN_FLIGHT * self.max_in_flight as f64).max(bytes);
         self.window.set((bytes + gain * ack.bytes as f64).min(most));

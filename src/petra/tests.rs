@@ -1302,7 +1302,7 @@ mod in_congestion_avoidance {
 
     #[test]
     fn growth_is_a_datagram_a_window_and_doubles_when_quiet() {
-        for (probe, quiet, step) in [(true, 0, 1), (false, 20, 1), (true, 9, 2)] {
+        for (probe, quiet, step) in [(true, 0, 1), (false, 20, 1), (true, 7, 2)] {
             let mut petra = steady(with(|config| config.probe = probe));
             petra.increase = AdditiveIncrease::default();
             for _ in 0..quiet {
@@ -1325,6 +1325,21 @@ mod in_congestion_avoidance {
         petra.window.set(19_200.0);
         petra.grow(&measured(2_000, 90));
         assert_eq!(petra.window(), 19_200 + 2 * 75);
+    }
+
+    #[test]
+    fn growth_beyond_a_datagram_waits_where_a_queue_may_be_building() {
+        // From half of an eighth of 90 ms on, 5.6 ms.
+        for (quiet, latest, grows) in [(0, 96, true), (9, 95, true), (9, 96, false)] {
+            let mut petra = steady(petra());
+            petra.increase = AdditiveIncrease::default();
+            for _ in 0..quiet {
+                petra.increase.end_round(false, false);
+            }
+            let before = petra.window();
+            flow(&mut petra, 2_008, 2_018, latest);
+            assert_eq!(petra.window() > before, grows, "{quiet} {latest}");
+        }
     }
 
     #[test]
@@ -1454,6 +1469,7 @@ mod gathered_acks {
     /// After an ACK at 2 s, with another one a tenth of a millisecond later.
     fn gathering() -> Petra {
         let mut petra = steady(petra());
+        petra.increase = AdditiveIncrease::default();
         petra.on_ack(&measured(2_000, 90));
         let now = ms(2_000) + Duration::from_micros(100);
         petra.on_ack(&Ack {
