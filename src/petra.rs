@@ -621,22 +621,19 @@ impl Petra {
         }
     }
 
-    /// Returns true if the last packets may have met the beginning of a queue.
-    fn queue_may_be_building(&self, ack: &Ack) -> bool {
-        let recent = self.queue.recent_rtt();
-        self.queue.may_be_building(ack.rtt.min, recent)
-    }
-
-    /// Datagrams to add per round trip of congestion avoidance. A search for a higher rate waits
-    /// where it may have found the present one.
+    /// Datagrams to add per round trip of congestion avoidance. More than one waits where it may
+    /// fill a queue, unless ACKs in large aggregates look like one.
     fn linear_increase(&self, ack: &Ack) -> f64 {
-        let datagrams = if self.config.probe {
-            let window = self.window.bytes() / self.window.datagram();
-            self.increase.datagrams(window)
-        } else {
-            1.0
-        };
-        if datagrams > 1.0 && self.queue_may_be_building(ack) {
+        if !self.config.probe {
+            return 1.0;
+        }
+        let datagrams = self
+            .increase
+            .datagrams(self.window.bytes() / self.window.datagram());
+        let waits = datagrams > 1.0
+            && (self.queue).may_be_returning(ack.rtt.min, self.queue.recent_rtt())
+            && !self.target().is_some_and(|it| it.is_of_aggregates());
+        if waits {
             0.0
         } else {
             datagrams
@@ -647,7 +644,9 @@ impl Petra {
         let bytes = self.window.bytes();
         let datagram = self.window.datagram();
         let gain = if self.window.in_slow_start() {
-            if self.queue_may_be_building(ack) || self.window_of_shorter_path().is_some() {
+            let recent = self.queue.recent_rtt();
+            let may_be_building = self.queue.may_be_building(ack.rtt.min, recent);
+            if may_be_building || self.window_of_shorter_path().is_some() {
                 0.0
             } else {
                 self.slow_start.on_growth();

@@ -348,12 +348,20 @@ impl StandingQueue {
         self.held_acks.recent()
     }
 
-    /// Returns true if packets with this RTT may have met the beginning of a queue, at half
-    /// the threshold of [`Self::is_building`]. They prove nothing, but growth that waits for
-    /// proof overfills the path.
+    /// Returns true if packets with this RTT may have met the beginning of a queue in slow start,
+    /// at half the threshold of [`Self::is_building`]. They prove nothing, but growth that waits
+    /// for proof overfills the path.
     pub(super) fn may_be_building(&self, min_rtt: Duration, recent: Duration) -> bool {
         let threshold = (rtt_threshold(min_rtt) / 2).saturating_add(self.slow_start_noise(min_rtt));
         recent.saturating_sub(self.base_rtt(min_rtt)) >= threshold
+    }
+
+    /// The same in congestion avoidance. A queue that shows in all packets of a round trip
+    /// [persists](Self::persists), so that what waits for its end does not wait for ever.
+    pub(super) fn may_be_returning(&self, min_rtt: Duration, recent: Duration) -> bool {
+        let noise = self.noise().max(self.slow_start_noise(min_rtt));
+        let least = (rtt_threshold(min_rtt) / 2).max(self.unqueued.delay);
+        recent.saturating_sub(self.base_rtt(min_rtt)) > least.saturating_add(noise)
     }
 }
 

@@ -1132,6 +1132,17 @@ mod in_congestion_avoidance {
     }
 
     #[test]
+    fn growth_does_not_wait_for_acks_in_large_aggregates() {
+        let mut petra = queued(petra());
+        aggregates(&mut petra, |_| 100);
+        assert!(petra.target().unwrap().is_of_aggregates());
+        assert!(petra
+            .queue
+            .may_be_returning(MIN_RTT, petra.queue.recent_rtt()));
+        assert!(petra.linear_increase(&measured(4_000, 100)) > 1.0);
+    }
+
+    #[test]
     fn acks_in_large_aggregates_are_drained_to_the_target_at_most() {
         let mut petra = queued(petra());
         aggregates(&mut petra, |now| 110 + now / 200 % 2 * 15);
@@ -1327,19 +1338,40 @@ mod in_congestion_avoidance {
         assert_eq!(petra.window(), 19_200 + 2 * 75);
     }
 
+    /// In congestion avoidance, after this many round trips without a queue.
+    fn quiet(rounds: u32, probe: bool) -> Petra {
+        let mut petra = steady(with(|config| config.probe = probe));
+        petra.increase = AdditiveIncrease::default();
+        for _ in 0..rounds {
+            petra.increase.end_round(false, false);
+        }
+        petra
+    }
+
     #[test]
-    fn growth_beyond_a_datagram_waits_where_a_queue_may_be_building() {
-        // From half of an eighth of 90 ms on, 5.6 ms.
-        for (quiet, latest, grows) in [(0, 96, true), (9, 95, true), (9, 96, false)] {
-            let mut petra = steady(petra());
-            petra.increase = AdditiveIncrease::default();
-            for _ in 0..quiet {
-                petra.increase.end_round(false, false);
-            }
+    fn growth_beyond_a_datagram_waits_where_a_queue_may_be_returning() {
+        // Two datagrams take 18 ms.
+        for (rounds, probe, latest, grows) in [
+            (0, true, 110, true),
+            (9, true, 107, true),
+            (9, true, 110, false),
+            (9, false, 110, true),
+        ] {
+            let mut petra = quiet(rounds, probe);
             let before = petra.window();
             flow(&mut petra, 2_008, 2_018, latest);
-            assert_eq!(petra.window() > before, grows, "{quiet} {latest}");
+            assert_eq!(petra.window() > before, grows, "{rounds} {latest}");
         }
+    }
+
+    #[test]
+    fn growth_does_not_wait_for_ever() {
+        let mut petra = quiet(9, true);
+        petra.config.drain = false;
+        flow(&mut petra, 2_008, 2_600, 110);
+        let before = petra.window();
+        flow(&mut petra, 2_600, 3_000, 110);
+        assert!(petra.window() > before);
     }
 
     #[test]

@@ -173,6 +173,18 @@ fn a_round_trip_confirms_a_queue_that_one_packet_suggests() {
 }
 
 #[test]
+fn a_queue_may_return_from_half_of_the_threshold_and_two_datagrams_on() {
+    // 90 ms / 16; two datagrams take 9 ms.
+    for (rate, latest) in [(1e6, 96), (267e3, 99)] {
+        let mut queue = StandingQueue::default();
+        queue.on_rate(rate, 1_200.0);
+        flow(&mut queue, 0, 400, 90);
+        assert!(!queue.may_be_returning(MIN_RTT, ms(latest - 1)), "{rate}");
+        assert!(queue.may_be_returning(MIN_RTT, ms(latest)), "{rate}");
+    }
+}
+
+#[test]
 fn four_intervals_of_slow_start_come_before_a_queue() {
     let mut queue = StandingQueue::default();
     // Intervals end at 90, 180, 270 and 360 ms.
