@@ -621,20 +621,20 @@ impl Petra {
         }
     }
 
-    /// Datagrams to add per round trip of congestion avoidance. More than one waits where it may
-    /// fill a queue, unless ACKs in large aggregates look like one.
+    /// Datagrams to add per round trip of congestion avoidance: one where more might fill a queue.
+    /// ACKs in large aggregates look like a queue.
     fn linear_increase(&self, ack: &Ack) -> f64 {
         if !self.config.probe {
             return 1.0;
         }
-        let datagrams = self
-            .increase
-            .datagrams(self.window.bytes() / self.window.datagram());
-        let waits = datagrams > 1.0
-            && (self.queue).may_be_returning(ack.rtt.min, self.queue.recent_rtt())
+        let window = self.window.bytes() / self.window.datagram();
+        let datagrams = self.increase.datagrams(window);
+        let recent = self.queue.recent_rtt();
+        let may_fill_queue = datagrams > 1.0
+            && self.queue.may_be_returning(ack.rtt.min, recent)
             && !self.target().is_some_and(|it| it.is_of_aggregates());
-        if waits {
-            0.0
+        if may_fill_queue {
+            1.0
         } else {
             datagrams
         }

@@ -356,8 +356,7 @@ impl StandingQueue {
         recent.saturating_sub(self.base_rtt(min_rtt)) >= threshold
     }
 
-    /// The same in congestion avoidance. A queue that shows in all packets of a round trip
-    /// [persists](Self::persists), so that what waits for its end does not wait for ever.
+    /// The same in congestion avoidance, where two datagrams are no queue.
     pub(super) fn may_be_returning(&self, min_rtt: Duration, recent: Duration) -> bool {
         let noise = self.noise().max(self.slow_start_noise(min_rtt));
         let least = (rtt_threshold(min_rtt) / 2).max(self.unqueued.delay);
