@@ -358,8 +358,12 @@ impl StandingQueue {
 
     /// The same in congestion avoidance, where two datagrams are no queue.
     pub(super) fn may_be_returning(&self, min_rtt: Duration, recent: Duration) -> bool {
-        let noise = self.noise().max(self.slow_start_noise(min_rtt));
         let least = (rtt_threshold(min_rtt) / 2).max(self.unqueued.delay);
+        // Most packets wait for less. The base RTT is no less than the minimum RTT.
+        if recent.saturating_sub(self.min_rtt(min_rtt)) <= least {
+            return false;
+        }
+        let noise = self.noise().max(self.slow_start_noise(min_rtt));
         recent.saturating_sub(self.base_rtt(min_rtt)) > least.saturating_add(noise)
     }
 }
