@@ -216,6 +216,9 @@ fn a_delay_that_rises_and_falls_is_jitter_while_the_window_grows() {
     // Half of the threshold, and twelve times 2 ms.
     assert!(!queue.may_be_building(MIN_RTT, ms(119)));
     assert!(queue.may_be_building(MIN_RTT, ms(120)));
+    let rtt = MIN_RTT + MIN_RTT / 16 + ms(24);
+    assert!(!queue.may_be_returning(MIN_RTT, rtt));
+    assert!(queue.may_be_returning(MIN_RTT, rtt + Duration::from_nanos(1)));
 }
 
 #[test]
