@@ -1132,7 +1132,7 @@ mod in_congestion_avoidance {
     }
 
     #[test]
-    fn growth_does_not_wait_for_acks_in_large_aggregates() {
+    fn acks_in_large_aggregates_do_not_slow_growth() {
         let mut petra = queued(petra());
         aggregates(&mut petra, |_| 100);
         assert!(petra.target().unwrap().is_of_aggregates());
@@ -1311,33 +1311,6 @@ mod in_congestion_avoidance {
         assert_eq!(decision, Decision::Keep(Why::NoQueue));
     }
 
-    #[test]
-    fn growth_is_a_datagram_a_window_and_doubles_when_quiet() {
-        for (probe, quiet, step) in [(true, 0, 1), (false, 20, 1), (true, 7, 2)] {
-            let mut petra = steady(with(|config| config.probe = probe));
-            petra.increase = AdditiveIncrease::default();
-            for _ in 0..quiet {
-                petra.increase.end_round(false, false);
-            }
-            petra.window.set(20_000.0);
-            petra.grow(&measured(2_000, 90));
-            // 1200 x 1200 / 20 000
-            assert_eq!(petra.window(), 20_000 + step * 72, "{probe} {quiet}");
-        }
-    }
-
-    #[test]
-    fn growth_is_an_eighth_of_the_window_per_round_trip_at_most() {
-        let mut petra = steady(petra());
-        for _ in 0..20 {
-            petra.increase.end_round(false, false);
-        }
-        // 16 datagrams: two of them for a window of ACKs.
-        petra.window.set(19_200.0);
-        petra.grow(&measured(2_000, 90));
-        assert_eq!(petra.window(), 19_200 + 2 * 75);
-    }
-
     /// In congestion avoidance, after this many round trips without a queue.
     fn quiet(rounds: u32, probe: bool) -> Petra {
         let mut petra = steady(with(|config| config.probe = probe));
@@ -1346,6 +1319,26 @@ mod in_congestion_avoidance {
             petra.increase.end_round(false, false);
         }
         petra
+    }
+
+    #[test]
+    fn growth_is_a_datagram_a_window_and_doubles_when_quiet() {
+        for (probe, rounds, step) in [(true, 0, 1), (false, 20, 1), (true, 7, 2)] {
+            let mut petra = quiet(rounds, probe);
+            petra.window.set(20_000.0);
+            petra.grow(&measured(2_000, 90));
+            // 1200 x 1200 / 20 000
+            assert_eq!(petra.window(), 20_000 + step * 72, "{probe} {rounds}");
+        }
+    }
+
+    #[test]
+    fn growth_is_an_eighth_of_the_window_per_round_trip_at_most() {
+        let mut petra = quiet(20, true);
+        // 16 datagrams: two of them for a window of ACKs.
+        petra.window.set(19_200.0);
+        petra.grow(&measured(2_000, 90));
+        assert_eq!(petra.window(), 19_200 + 2 * 75);
     }
 
     #[test]
