@@ -82,8 +82,8 @@ use path_change::{DelayedRound, LongerPath, PathChange};
 use policing::Policing;
 use rounds::RoundCounter;
 use shorter_path::ShorterPath;
-use slow_start::SlowStart;
-use standing_queue::StandingQueue;
+use slow_start::{SlowStart, CONSERVATIVE_GAIN};
+use standing_queue::{QueueSign, StandingQueue};
 
 /// Largest window, in multiples of the most bytes ever in flight. A larger window has never
 /// been tested on the path.
@@ -640,23 +640,29 @@ impl Petra {
         }
     }
 
+    /// Bytes to grow by in slow start, per byte acknowledged.
+    fn slow_start_gain(&mut self, ack: &Ack) -> f64 {
+        let recent = self.queue.recent_rtt();
+        let sign = self.queue.sign_of_building(ack.rtt.min, recent);
+        if sign == QueueSign::Likely || self.window_of_shorter_path().is_some() {
+            return 0.0;
+        }
+        self.slow_start.on_growth();
+        if sign == QueueSign::Possible {
+            CONSERVATIVE_GAIN
+        } else if self.on().faster_start {
+            let in_flight = (ack.bytes_in_flight as f64).max(self.window.datagram());
+            self.slow_start.gain(in_flight, ack.rtt.min)
+        } else {
+            1.0
+        }
+    }
+
     fn grow(&mut self, ack: &Ack) {
         let bytes = self.window.bytes();
         let datagram = self.window.datagram();
         let gain = if self.window.in_slow_start() {
-            let recent = self.queue.recent_rtt();
-            let may_be_building = self.queue.may_be_building(ack.rtt.min, recent);
-            if may_be_building || self.window_of_shorter_path().is_some() {
-                0.0
-            } else {
-                self.slow_start.on_growth();
-                if self.on().faster_start {
-                    let in_flight = (ack.bytes_in_flight as f64).max(datagram);
-                    self.slow_start.gain(in_flight, ack.rtt.min)
-                } else {
-                    1.0
-                }
-            }
+            self.slow_start_gain(ack)
         } else if self.grows_as_cubic() {
             let (window, acked) = (bytes / datagram, ack.bytes as f64 / datagram);
             let increase = self.cubic.datagrams(ack.now, &ack.rtt, window, acked);

@@ -14,6 +14,12 @@ const MIN_QUOTIENT: f64 = 2.0;
 /// growth below four times the window per round trip.
 pub(super) const MAX_GAIN: f64 = 3.0;
 
+/// Growth of the window per byte acknowledged where a queue may be building: a quarter of slow
+/// start's, as in Conservative Slow Start (`CSS_GROWTH_DIVISOR` of RFC 9406, Section 4.3,
+/// <https://www.rfc-editor.org/rfc/rfc9406#section-4.3>). Where the delay is of the path, a window
+/// that stays would look like a full path.
+pub(super) const CONSERVATIVE_GAIN: f64 = 0.25;
+
 /// Growth of the delivery rate per round trip below which a round trip is flat: the test
 /// for a full pipe in BBR, as is [`MAX_FLAT_ROUNDS`].
 const MIN_RATE_GROWTH: f64 = 1.25;

@@ -80,6 +80,14 @@ impl Unqueued {
     }
 }
 
+/// The sign of a queue in the RTT of the last packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QueueSign {
+    None,
+    Possible,
+    Likely,
+}
+
 /// Detects a standing queue by RTT samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StandingQueue {
@@ -348,15 +356,24 @@ impl StandingQueue {
         self.held_acks.recent()
     }
 
-    /// Returns true if packets with this RTT may have met the beginning of a queue in slow start,
-    /// at half the threshold of [`Self::is_building`]. They prove nothing, but growth that waits
-    /// for proof overfills the path.
-    pub(super) fn may_be_building(&self, min_rtt: Duration, recent: Duration) -> bool {
-        let threshold = (rtt_threshold(min_rtt) / 2).saturating_add(self.slow_start_noise(min_rtt));
-        recent.saturating_sub(self.base_rtt(min_rtt)) >= threshold
+    /// The sign of a queue in slow start that packets with this RTT have met, by half and by all of
+    /// the threshold of [`Self::is_building`]. They prove nothing, but growth that waits for proof
+    /// overfills the path.
+    pub(super) fn sign_of_building(&self, min_rtt: Duration, recent: Duration) -> QueueSign {
+        let threshold = rtt_threshold(min_rtt);
+        let noise = self.slow_start_noise(min_rtt);
+        let delay = recent.saturating_sub(self.base_rtt(min_rtt));
+        if delay >= threshold.saturating_add(noise) {
+            QueueSign::Likely
+        } else if delay >= (threshold / 2).saturating_add(noise) {
+            QueueSign::Possible
+        } else {
+            QueueSign::None
+        }
     }
 
-    /// The same in congestion avoidance, where two datagrams are no queue.
+    /// Returns true if packets with this RTT may have met the beginning of a queue in congestion
+    /// avoidance, at half of that threshold. Two datagrams are no queue there.
     pub(super) fn may_be_returning(&self, min_rtt: Duration, recent: Duration) -> bool {
         let least = (rtt_threshold(min_rtt) / 2).max(self.unqueued.delay);
         // Most packets wait for less. The base RTT is no less than the minimum RTT.

@@ -6,6 +6,10 @@ impl StandingQueue {
     fn on_ack(&mut self, ack: &Ack, grows: bool) {
         self.on_acks(&Gathered::one(ack), grows);
     }
+
+    fn may_be_building(&self, min_rtt: Duration, recent: Duration) -> bool {
+        self.sign_of_building(min_rtt, recent) != QueueSign::None
+    }
 }
 
 /// An ACK at `now` with the RTT sample `latest`, on a path with a minimum RTT of 90 ms.
@@ -170,6 +174,16 @@ fn a_round_trip_confirms_a_queue_that_one_packet_suggests() {
     assert!(!queue.is_building(MIN_RTT));
     flow(&mut queue, 500, 650, 120);
     assert!(queue.is_building(MIN_RTT));
+}
+
+#[test]
+fn a_sign_of_a_queue_is_possible_from_half_of_the_threshold_and_likely_from_all_of_it() {
+    let mut queue = StandingQueue::default();
+    flow(&mut queue, 0, 400, 90);
+    let signs = [95, 96, 101, 102].map(|latest| queue.sign_of_building(MIN_RTT, ms(latest)));
+    let [none, least, most, likely] = signs;
+    assert_eq!((none, likely), (QueueSign::None, QueueSign::Likely));
+    assert_eq!((least, most), (QueueSign::Possible, QueueSign::Possible));
 }
 
 #[test]
