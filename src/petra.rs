@@ -27,7 +27,7 @@
 //! | `competition`, `cubic_growth` | Do others keep the queue full, and how to grow then? |
 //! | `policing` | Do losses without a queue follow the rate of the sender? |
 //! | `delay_step`, `path_change`, `shorter_path` | Has the path become longer, or shorter? |
-//! | `congestion_response` | What follows for the window? |
+//! | `growth`, `congestion_response`, `path_response` | What follows for the window? |
 
 mod ack_aggregation;
 mod additive_increase;
@@ -39,6 +39,7 @@ mod cubic_growth;
 mod delay_step;
 mod delivery_rate;
 mod gathered_acks;
+mod growth;
 mod held_acks;
 mod lasting_jitter;
 mod lone_flight;
@@ -46,6 +47,7 @@ mod loss_rate;
 mod loss_trial;
 mod min_rtt_filter;
 mod path_change;
+mod path_response;
 mod policing;
 #[cfg(kani)]
 mod proofs;
@@ -73,21 +75,17 @@ use competition::Competition;
 pub use config::{PetraConfig, QueueTarget};
 use congestion_response::Decision;
 use cubic_growth::CubicGrowth;
-use delay_step::{DelayStep, Expected};
+use delay_step::DelayStep;
 use delivery_rate::DeliveryRate;
 use gathered_acks::{Gathered, GatheredAcks};
 use loss_rate::LossRate;
 use loss_trial::LossTrial;
-use path_change::{DelayedRound, LongerPath, PathChange};
+use path_change::PathChange;
 use policing::Policing;
 use rounds::RoundCounter;
 use shorter_path::ShorterPath;
-use slow_start::{SlowStart, CONSERVATIVE_GAIN};
-use standing_queue::{QueueSign, StandingQueue};
-
-/// Largest window, in multiples of the most bytes ever in flight. A larger window has never
-/// been tested on the path.
-const MAX_WINDOW_OVER_IN_FLIGHT: f64 = 2.0;
+use slow_start::SlowStart;
+use standing_queue::StandingQueue;
 
 /// Time for which a link or a receiver may hold ACKs back, where it is longer than the minimum
 /// RTT: what Linux's BBR allows them.
@@ -104,11 +102,6 @@ const MIN_SPREAD_TARGET: f64 = 1.25;
 /// `kPacketThreshold` of RFC 9002, Section 6.1.1
 /// (<https://www.rfc-editor.org/rfc/rfc9002#section-6.1.1>).
 const PACKET_THRESHOLD: u64 = 3;
-
-/// Round trips of a shorter path in which heavy losses, or those of a queue, show in congestion
-/// avoidance that the window is too large for it. The samples that fall in steps count as one fall.
-/// Of 1, 4 and 8, the second (docs/attempts.md, "Shorter paths").
-const SHORTER_PATH_LOSS_ROUND_TRIPS: u32 = 4;
 
 /// The window that keeps the path busy.
 #[derive(Clone, Copy, Debug)]
@@ -351,16 +344,6 @@ impl Petra {
         true
     }
 
-    /// Returns true if losses bound the window: those of competing flows, or a policer's.
-    fn grows_as_cubic(&self) -> bool {
-        self.competition.is_detected() || self.policing.is_detected()
-    }
-
-    /// Returns true if losses bound the window, or a test for competing flows may show that.
-    fn may_grow_as_cubic(&self) -> bool {
-        self.grows_as_cubic() || self.competition.is_open()
-    }
-
     /// Starts a test for competing flows, with the window to return to if there are any.
     fn test_competition(&mut self, restore: Option<f64>) {
         if self.config.queue.tests_competition() {
@@ -417,123 +400,6 @@ impl Petra {
             self.slow_start
                 .end_round(rate, window, ack.app_limited, hidden);
         }
-    }
-
-    /// Looks for a longer path at the end of a round trip. Slow start changes the window by too
-    /// much for a comparison.
-    fn watch_path(&mut self, ack: &Ack, queued: bool) {
-        let rate = self.delivery.estimate();
-        let fresh = self.queue.take_round();
-        let datagram = self.window.datagram();
-        if let Some(former) = self.path_change.end_round(fresh, rate, datagram) {
-            self.queue.return_to(former);
-            self.loss_trial = LossTrial::default();
-            self.delay_step = DelayStep::default();
-        }
-        if ack.app_limited || self.window.in_slow_start() {
-            self.path_change.on_unlimited_round();
-        } else if let (false, Some(rate)) = (queued, rate) {
-            self.path_change.on_calm_round(rate);
-        } else if let (Some(delay), Some(rate)) = (fresh, rate) {
-            let round = DelayedRound {
-                delay,
-                base: self.queue.base_rtt(ack.rtt.min),
-                rate,
-                datagram,
-            };
-            if let Some(path) = self.path_change.on_delayed_round(round) {
-                self.follow(path);
-            }
-        }
-        self.path_change.on_window(self.window.bytes());
-    }
-
-    /// Looks for a longer path whose delay comes at once. Without an interval that has ended, the
-    /// noise is not known, and an application that holds back needs no larger window.
-    fn watch_delay_step(&mut self, ack: &Ack) {
-        let Some(rate) = self
-            .delivery
-            .estimate()
-            .filter(|_| self.queue.knows_noise())
-        else {
-            return;
-        };
-        let found = self.delay_step.on_ack(ack, || Expected {
-            base: self.queue.base_rtt(ack.rtt.min),
-            noise: self.queue.noise(),
-            rate,
-            rounds: self.path_change.caution(),
-        });
-        if let Some(min_rtt) = found.filter(|_| !ack.app_limited) {
-            let base = self.queue.base_rtt(ack.rtt.min);
-            let path = self.path_change.conclude(min_rtt, base);
-            self.queue.on_delay_step();
-            self.follow(path);
-        }
-    }
-
-    /// Adopts a longer path: slow start up to the window for its rate, if that is known.
-    fn follow(&mut self, path: LongerPath) {
-        let former = self.queue.on_longer_path(path.min_rtt);
-        self.delay_step = DelayStep::default();
-        self.shorter_path = ShorterPath::default();
-        self.path_change.begin_trial(path, former);
-        self.competition.restart();
-        self.policing = Policing::default();
-        self.loss_trial = LossTrial::default();
-        self.hidden_queue = false;
-        self.cubic = CubicGrowth::default();
-        self.increase = AdditiveIncrease::default();
-        self.undo = None;
-        let bytes = self.window.bytes();
-        let ssthresh = path.rate.map(|rate| rate * path.min_rtt.as_secs_f64());
-        if ssthresh.is_none_or(|ssthresh| ssthresh > bytes) {
-            if self.window.in_slow_start() {
-                self.slow_start.go_on(bytes);
-            } else {
-                self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
-            }
-            self.window.replace_ssthresh(ssthresh);
-        }
-    }
-
-    /// Looks for a shorter path, for which a window that has grown is too large. Slow start goes on
-    /// with the window for the rate that it had. In congestion avoidance, only losses show that the
-    /// window is too large; they come within a few round trips.
-    fn watch_shorter_path(&mut self, ack: &Ack, round_ends: bool) {
-        let min_rtt = self.min_rtt();
-        self.shorter_path.on_ack(ack, min_rtt);
-        if self.window.in_slow_start() && self.shorter_path.lasts(1) {
-            if let Some(bytes) = self.window_of_shorter_path() {
-                self.window.reduce_to(bytes, Reduction::ShorterPath);
-                self.slow_start = SlowStart::new(self.config.alpha.get(), bytes);
-            }
-            self.adopt_shorter_path();
-        } else if self.shorter_path.lasts(SHORTER_PATH_LOSS_ROUND_TRIPS) {
-            // The window fits.
-            self.shorter_path.adopt(min_rtt);
-        }
-        if round_ends {
-            self.shorter_path.end_round(min_rtt);
-        }
-    }
-
-    /// The window that keeps its rate, and at least the initial window, if the path is likely to be
-    /// shorter and the window larger than that.
-    fn window_of_shorter_path(&self) -> Option<f64> {
-        let (share, bytes) = (self.shorter_path.share()?, self.window.bytes());
-        Some((share * bytes).max(self.window.initial())).filter(|shorter| *shorter < bytes)
-    }
-
-    /// Forgets what is of the former path. A reduction for the shorter one is not undone: packets
-    /// that overtake those of the former path make them seem lost.
-    fn adopt_shorter_path(&mut self) {
-        if let Some(share) = self.shorter_path.adopt(self.min_rtt()) {
-            self.queue.on_shorter_path(share);
-            self.loss_trial = LossTrial::default();
-            self.delay_step = DelayStep::default();
-        }
-        self.undo = None;
     }
 
     /// Updates the estimators first, then ends the round trip, and only then decides. `queued` is
@@ -619,59 +485,6 @@ impl Petra {
         if heavy && !explained {
             self.policing.on_heavy_losses();
         }
-    }
-
-    /// Datagrams to add per round trip of congestion avoidance: one where more might fill a queue.
-    /// ACKs in large aggregates look like a queue.
-    fn linear_increase(&self, ack: &Ack) -> f64 {
-        if !self.config.probe {
-            return 1.0;
-        }
-        let window = self.window.bytes() / self.window.datagram();
-        let datagrams = self.increase.datagrams(window);
-        let recent = self.queue.recent_rtt();
-        let may_fill_queue = datagrams > 1.0
-            && self.queue.may_be_returning(ack.rtt.min, recent)
-            && !self.target().is_some_and(|it| it.is_of_aggregates());
-        if may_fill_queue {
-            1.0
-        } else {
-            datagrams
-        }
-    }
-
-    /// Bytes to grow by in slow start, per byte acknowledged.
-    fn slow_start_gain(&mut self, ack: &Ack) -> f64 {
-        let recent = self.queue.recent_rtt();
-        let sign = self.queue.sign_of_building(ack.rtt.min, recent);
-        if sign == QueueSign::Likely || self.window_of_shorter_path().is_some() {
-            return 0.0;
-        }
-        self.slow_start.on_growth();
-        if sign == QueueSign::Possible {
-            CONSERVATIVE_GAIN
-        } else if self.on().faster_start {
-            let in_flight = (ack.bytes_in_flight as f64).max(self.window.datagram());
-            self.slow_start.gain(in_flight, ack.rtt.min)
-        } else {
-            1.0
-        }
-    }
-
-    fn grow(&mut self, ack: &Ack) {
-        let bytes = self.window.bytes();
-        let datagram = self.window.datagram();
-        let gain = if self.window.in_slow_start() {
-            self.slow_start_gain(ack)
-        } else if self.grows_as_cubic() {
-            let (window, acked) = (bytes / datagram, ack.bytes as f64 / datagram);
-            let increase = self.cubic.datagrams(ack.now, &ack.rtt, window, acked);
-            increase * datagram / bytes
-        } else {
-            self.linear_increase(ack) * datagram / bytes
-        };
-        let most = (MAX_WINDOW_OVER_IN_FLIGHT * self.max_in_flight as f64).max(bytes);
-        self.window.set((bytes + gain * ack.bytes as f64).min(most));
     }
 
     /// Sets the pacing rate for the present window.

@@ -2,6 +2,8 @@ use super::super::events::{
     loss, measured, ms, pto, rtt, sent, settings, spurious, DATAGRAM, INITIAL, MIN_RTT,
 };
 use super::congestion_response::{Decision, Why};
+use super::path_change::LongerPath;
+use super::standing_queue::QueueSign;
 use super::*;
 
 fn with(change: impl Fn(&mut PetraConfig)) -> Petra {
