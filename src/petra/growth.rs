@@ -1,5 +1,5 @@
-//! The growth of the window on an ACK: in slow start, in congestion avoidance, and where losses bound
-//! the window.
+//! The growth of the window on an ACK: in slow start, in congestion avoidance, and where losses
+//! bound the window.
 
 use super::super::controller::Ack;
 use super::slow_start::CONSERVATIVE_GAIN;
@@ -21,17 +21,19 @@ impl Petra {
         self.grows_as_cubic() || self.competition.is_open()
     }
 
-    /// Bytes to grow by in slow start, per byte acknowledged.
+    /// Bytes to grow by in slow start, per byte acknowledged. Conservative growth excuses no flat
+    /// rate: under noise, hardly anything else might end slow start.
     fn slow_start_gain(&mut self, ack: &Ack) -> f64 {
         let recent = self.queue.recent_rtt();
         let sign = self.queue.sign_of_building(ack.rtt.min, recent);
         if sign == QueueSign::Likely || self.window_of_shorter_path().is_some() {
             return 0.0;
         }
-        self.slow_start.on_growth();
         if sign == QueueSign::Possible {
-            CONSERVATIVE_GAIN
-        } else if self.on().faster_start {
+            return CONSERVATIVE_GAIN;
+        }
+        self.slow_start.on_growth();
+        if self.on().faster_start {
             let in_flight = (ack.bytes_in_flight as f64).max(self.window.datagram());
             self.slow_start.gain(in_flight, ack.rtt.min)
         } else {

@@ -14,10 +14,10 @@ const MIN_QUOTIENT: f64 = 2.0;
 /// growth below four times the window per round trip.
 pub(super) const MAX_GAIN: f64 = 3.0;
 
-/// Growth of the window per byte acknowledged where a queue may be building: a quarter of slow
-/// start's, as in Conservative Slow Start (`CSS_GROWTH_DIVISOR` of RFC 9406, Section 4.3,
-/// <https://www.rfc-editor.org/rfc/rfc9406#section-4.3>). Where the delay is of the path, a window
-/// that stays would look like a full path.
+/// Growth of the window per byte acknowledged where a queue may be building. Conservative Slow
+/// Start has the same divisor (`CSS_GROWTH_DIVISOR` of RFC 9406, Section 4.3,
+/// <https://www.rfc-editor.org/rfc/rfc9406#section-4.3>), but begins at the whole threshold. If the
+/// window stayed where the delay is of the path, the rate would stay as well, and end slow start.
 pub(super) const CONSERVATIVE_GAIN: f64 = 0.25;
 
 /// Growth of the delivery rate per round trip below which a round trip is flat: the test
@@ -99,7 +99,7 @@ impl SlowStart {
     pub(super) fn end_round(&mut self, rate: f64, window: f64, app_limited: bool, hidden: bool) {
         let hidden = std::mem::take(&mut self.grew) && hidden;
         let sent_window = std::mem::replace(&mut self.sent_window, window);
-        // Where the window paused, the rate cannot have grown.
+        // Where the window paused, or grew by little, the rate cannot have grown.
         let resumed = sent_window < MIN_RATE_GROWTH * self.best_window
             && window >= MIN_WINDOW_GROWTH * sent_window;
         if rate >= MIN_RATE_GROWTH * self.best_rate {

@@ -80,11 +80,15 @@ impl Unqueued {
     }
 }
 
-/// The sign of a queue in the RTT of the last packets.
+/// The sign of a queue in the RTT of the last packets. It proves nothing, but growth that waits for
+/// proof overfills the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueSign {
+    /// They waited for less than half of the threshold.
     None,
+    /// They waited for half of it or more.
     Possible,
+    /// They waited for all of it or more.
     Likely,
 }
 
@@ -356,9 +360,8 @@ impl StandingQueue {
         self.held_acks.recent()
     }
 
-    /// The sign of a queue in slow start that packets with this RTT have met, by half and by all of
-    /// the threshold of [`Self::is_building`]. They prove nothing, but growth that waits for proof
-    /// overfills the path.
+    /// The sign of a queue in slow start, if packets have this RTT. The threshold is that of
+    /// RFC 9406; beyond it, or half of it, there is the noise.
     pub(super) fn sign_of_building(&self, min_rtt: Duration, recent: Duration) -> QueueSign {
         let threshold = rtt_threshold(min_rtt);
         let noise = self.slow_start_noise(min_rtt);
@@ -373,7 +376,7 @@ impl StandingQueue {
     }
 
     /// Returns true if packets with this RTT may have met the beginning of a queue in congestion
-    /// avoidance, at half of that threshold. Two datagrams are no queue there.
+    /// avoidance: half of the threshold of RFC 9406, at least two datagrams, and the noise.
     pub(super) fn may_be_returning(&self, min_rtt: Duration, recent: Duration) -> bool {
         let least = (rtt_threshold(min_rtt) / 2).max(self.unqueued.delay);
         // Most packets wait for less. The base RTT is no less than the minimum RTT.

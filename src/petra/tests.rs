@@ -794,7 +794,7 @@ mod in_slow_start {
     /// The RTT rises by a millisecond a packet within a flight of 25, as from jitter.
     #[test]
     fn the_gaps_of_a_flight_show_how_little_of_its_jitter_is_its_own() {
-        let pauses_at = |gap: u64| {
+        let suspects = |gap: u64| {
             let mut petra = petra();
             flow(&mut petra, 820, 900, 90);
             for flight in (1_000..1_780).step_by(130) {
@@ -805,7 +805,7 @@ mod in_slow_start {
             let sign = |rtt: &u64| petra.queue.sign_of_building(MIN_RTT, ms(*rtt));
             (90..200).find(|rtt| sign(rtt) == QueueSign::Possible)
         };
-        assert_eq!((pauses_at(3), pauses_at(1)), (Some(102), Some(105)));
+        assert_eq!((suspects(3), suspects(1)), (Some(102), Some(105)));
     }
 
     /// A rise and a fall by 10 ms, which have a noise of 120 ms, while delivery grows.
@@ -826,17 +826,20 @@ mod in_slow_start {
         assert_eq!(petra.ssthresh(), None);
     }
 
+    /// After a slow rise, each packet waits for more than the noise and half of the threshold, and
+    /// for less than the noise and the whole.
     #[test]
-    fn it_does_not_last_while_growth_pauses() {
+    fn it_does_not_last_while_growth_is_conservative() {
         let mut petra = jittered();
-        // More than the threshold and the noise for most packets, and less for one in a round trip.
-        let ends = (1_648..4_000).step_by(9).any(|now| {
-            let waits = if now % 90 == 28 { 8 } else { 12 };
-            petra.on_ack(&measured(now, 90 + 120 + waits));
+        let mut now = 1_648;
+        while petra.ssthresh().is_none() {
+            let waits = ((now - 1_648) / 9).min(128);
+            petra.on_ack(&measured(now, 90 + waits));
+            assert_eq!(petra.min_rtt(), MIN_RTT);
             assert!(!petra.queue.is_building(MIN_RTT));
-            petra.ssthresh().is_some()
-        });
-        assert!(ends);
+            now += 9;
+            assert!(now < 6_000);
+        }
     }
 
     #[test]
@@ -871,38 +874,47 @@ mod in_slow_start {
     }
 
     #[test]
-    fn after_half_of_the_threshold_growth_is_conservative() {
-        for (rtt, growth) in [
-            (95, DATAGRAM),
+    fn from_half_of_the_threshold_to_the_whole_growth_is_conservative() {
+        // 90 ms / 16 and 90 ms / 8. With room, faster start grows by three.
+        let growth = [
+            (95, 3 * DATAGRAM),
             (96, DATAGRAM / 4),
             (101, DATAGRAM / 4),
             (102, 0),
-        ] {
-            let mut petra = without(|on| on.faster_start = false);
+        ];
+        for (rtt, growth) in growth {
+            let mut petra = petra();
             flow(&mut petra, 1_000, 1_027, 90);
             let before = petra.window();
-            petra.on_ack(&measured(1_036, rtt));
-            assert_eq!(petra.window() - before, growth);
+            petra.max_in_flight = before;
+            petra.on_ack(&Ack {
+                bytes_in_flight: 1_200,
+                ..measured(1_036, rtt)
+            });
+            assert_eq!(petra.window() - before, growth, "{rtt}");
         }
     }
 
-    /// ACKs that are released by ACKs in slots come at the same time in each slot.
+    /// Packets that leave with ACKs in slots all wait for as long as the first of them.
     #[test]
     fn a_delay_that_is_the_paths_does_not_end_it() {
         let mut petra = petra();
         flow(&mut petra, 1_000, 1_090, 90);
-        let before = petra.window();
         let mut now = 1_090;
-        while petra.window() < 2 * before {
-            // Delivery grows with the window.
-            petra.max_in_flight = petra.window();
-            petra.on_ack(&Ack {
-                bytes: petra.window() / 10,
-                ..measured(now, 98)
-            });
+        for _ in 0..20 {
+            // The packets of the window of a round trip before.
+            let sent = petra.window();
+            petra.max_in_flight = sent;
+            for _ in 0..11 {
+                petra.on_ack(&Ack {
+                    bytes: sent / 11,
+                    ..measured(now, 98)
+                });
+                now += 9;
+            }
             assert_eq!(petra.ssthresh(), None);
-            now += 9;
         }
+        assert!(petra.window() > 20 * INITIAL);
     }
 
     /// A queue that falls with a pause of the application is no jitter of the path.

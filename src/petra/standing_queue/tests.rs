@@ -259,6 +259,12 @@ fn of_a_rise_and_a_fall_the_smaller_counts() {
         let queue = slow_start(minima);
         assert!(!queue.may_be_building(MIN_RTT, ms(107)), "{minima:?}");
         assert!(queue.may_be_building(MIN_RTT, ms(108)), "{minima:?}");
+        let signs = [113, 114].map(|latest| queue.sign_of_building(MIN_RTT, ms(latest)));
+        assert_eq!(
+            signs,
+            [QueueSign::Possible, QueueSign::Likely],
+            "{minima:?}"
+        );
     }
 }
 
