@@ -10,7 +10,7 @@ use super::rtt_interval::Interval;
 const RANGE_EWMA_DIVISOR: u32 = 8;
 
 /// Intervals of slow start after which a queue can end it. The delays of the first flights
-/// are too few to tell a queue from jitter. Growth waits meanwhile.
+/// are too few to tell a queue from jitter. Growth is less meanwhile, or waits.
 const MIN_SLOW_START_INTERVALS: u32 = 4;
 
 /// Noise of slow start, in multiples of the swing: the best of 4, 6, 8 and 12 in
