@@ -60,6 +60,7 @@ impl Petra {
         }
     }
 
+    /// Grows the window at an ACK.
     pub(super) fn grow(&mut self, ack: &Ack) {
         let bytes = self.window.bytes();
         let datagram = self.window.datagram();

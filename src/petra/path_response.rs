@@ -1,4 +1,4 @@
-//! The response to a path that has become longer or shorter.
+//! The search for a path that has become longer or shorter, and the response to it.
 
 use super::super::controller::{Ack, Reduction};
 use super::additive_increase::AdditiveIncrease;
