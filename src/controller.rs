@@ -292,6 +292,17 @@ impl fmt::Display for Capability {
     }
 }
 
+/// The limits that a controller sets for a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// [`Controller::window`].
+    pub window: u64,
+    /// [`Controller::ssthresh`].
+    pub ssthresh: Option<u64>,
+    /// [`Controller::pacing_rate`].
+    pub pacing_rate: Option<u64>,
+}
+
 /// A congestion controller.
 ///
 /// After any events, `window()` is at least [`MINIMUM_WINDOW_DATAGRAMS`] datagrams and
@@ -353,6 +364,16 @@ pub trait Controller: Send + Sync {
 
     /// The pacing rate in bytes per second. `None` disables pacing.
     fn pacing_rate(&self) -> Option<u64>;
+
+    /// The window, the threshold and the rate: one call through a pointer in place of three, for a
+    /// transport that wants them after each event.
+    fn limits(&self) -> Limits {
+        Limits {
+            window: self.window(),
+            ssthresh: self.ssthresh(),
+            pacing_rate: self.pacing_rate(),
+        }
+    }
 
     /// The packet threshold for loss detection (RFC 9002, Section 6.1.1), given the RTT
     /// estimator and the present PTO period without backoff. `None` selects the transport's

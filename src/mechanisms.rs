@@ -78,9 +78,7 @@ impl Default for Mechanisms {
 /// `LastRTT x (4 - count) > Timeout`. The left side shrinks as the count grows, so the first
 /// duplicate ACK decides: the threshold is 1, or `None` for the transport's own.
 pub(crate) fn faster_retransmission(last_rtt: Duration, timeout: Duration) -> Option<u64> {
-    (1..3)
-        .find(|count| last_rtt.saturating_mul(4 - count) > timeout)
-        .map(u64::from)
+    (last_rtt.saturating_mul(3) > timeout).then_some(1)
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ use std::time::Instant;
 #[cfg(feature = "qlog")]
 use quiche::congestion_control::QlogValue;
 use quiche::congestion_control::{
-    self, AckedPacket, Congestion, CongestionControlOps, DatagramSizeChanged, EarlyProbes,
-    LossDetection, Options, PacketSent, PacketsAcked, PacketsLost, PersistentCongestion,
-    ProbeTimeout, StartupExitReason,
+    self, Congestion, CongestionControlOps, DatagramSizeChanged, EarlyProbes, LossDetection,
+    Options, PacketSent, PacketsAcked, PacketsLost, PersistentCongestion, ProbeTimeout,
+    StartupExitReason,
 };
 
 use super::controller::{Ack, Controller, Loss, Pto, Rtt, Sent, Settings, SpuriousLoss, Time};
@@ -224,12 +224,12 @@ impl Path {
         self.last_event
     }
 
-    /// Returns true if the sender was app-limited (RFC 9002, Section 7.8,
-    /// <https://www.rfc-editor.org/rfc/rfc9002#section-7.8>). quiche marks packets sent after
-    /// the application had too little data. Such a packet may belong to a flight that then
-    /// filled the window, which is not app-limited.
-    fn app_limited(&self, packet: &AckedPacket, sent: Time) -> bool {
-        packet.is_app_limited && self.window_full.is_none_or(|full| full < sent)
+    /// Returns true if a packet sent at this time or later has filled the window. quiche marks
+    /// packets as app-limited that were sent after the application had too little data. Such a
+    /// packet may belong to a flight that then filled the window, which is not app-limited
+    /// (RFC 9002, Section 7.8, <https://www.rfc-editor.org/rfc/rfc9002#section-7.8>).
+    fn window_full_since(&self, sent: Time) -> bool {
+        self.window_full.is_some_and(|full| full >= sent)
     }
 }
 
@@ -253,12 +253,11 @@ fn with_path_until(
     let before = r.congestion_window();
     let path: &mut Path = r.state_mut().expect("on_init has set it");
     event(path);
-    let window = saturating(path.controller.window());
-    let ssthresh = path.controller.ssthresh();
-    let pacing_rate = path.controller.pacing_rate();
+    let limits = path.controller.limits();
+    let window = saturating(limits.window);
     r.set_congestion_window(window);
-    r.set_pacing_rate(pacing_rate);
-    if let Some(ssthresh) = ssthresh {
+    r.set_pacing_rate(limits.pacing_rate);
+    if let Some(ssthresh) = limits.ssthresh {
         r.set_ssthresh(saturating(ssthresh), exit(window < before));
     }
 }
@@ -318,42 +317,44 @@ fn on_packet_sent(r: &mut Congestion, event: &PacketSent) {
 fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
     let mut newest = None;
     let mut bytes = 0;
-    // The packets with the earliest and the latest send time of those that were in flight.
-    let mut ends: Option<(AckedPacket, AckedPacket)> = None;
+    // The earliest and the latest send time of those packets that were in flight.
+    let mut first = None;
+    let mut last = None;
+    let mut app_limited = false;
     for packet in event.packets() {
-        newest = newest.max(Some(packet.time_sent));
+        let sent = Some(packet.time_sent);
+        newest = newest.max(sent);
         // Packets without a size were not ack-eliciting and never in flight.
         if packet.bytes == 0 {
             continue;
         }
         bytes += packet.bytes;
-        let (first, last) = ends.get_or_insert((packet, packet));
-        if packet.time_sent < first.time_sent {
-            *first = packet;
-        }
-        if packet.time_sent >= last.time_sent {
-            *last = packet;
+        first = first.or(sent).min(sent);
+        if sent >= last {
+            last = sent;
+            app_limited = packet.is_app_limited;
         }
     }
-    let (Some(newest), Some((first, last))) = (newest, ends) else {
+    let (Some(newest), Some(first), Some(last)) = (newest, first, last) else {
         return;
     };
     with_path_until(r, exit_by_ack, |path| {
         let now = path.now(event.now);
-        let last_sent = path.time(last.time_sent);
+        let first_sent = path.time(first);
+        let last_sent = path.time(last);
         let ack = Ack {
             now,
             bytes: bytes as u64,
-            first_sent: path.time(first.time_sent),
+            first_sent,
             last_sent,
             newest_sent: path.time(newest),
             bytes_in_flight: event.bytes_in_flight.saturating_sub(bytes) as u64,
             // quiche takes no sample from some ACKs.
             rtt: event.rtt().map_or_else(
-                || RttEstimator::first(event.now.saturating_duration_since(last.time_sent)),
+                || RttEstimator::first(event.now.saturating_duration_since(last)),
                 rtt,
             ),
-            app_limited: path.app_limited(&last, last_sent),
+            app_limited: app_limited && !path.window_full_since(last_sent),
         };
         path.controller.on_ack(&ack);
     });

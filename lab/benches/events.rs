@@ -85,10 +85,6 @@ fn run(controller: &mut dyn Controller, datagrams: u64) {
             bytes: DATAGRAM,
             bytes_in_flight,
         });
-        black_box((
-            controller.window(),
-            controller.ssthresh(),
-            controller.pacing_rate(),
-        ));
+        black_box(controller.limits());
     }
 }
