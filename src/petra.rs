@@ -377,7 +377,8 @@ impl Petra {
         let queued = self.queue_may_be_shared() || self.hidden_queue;
         // Where competition is to be tested again, the test follows within a round trip.
         let forgotten = queued && self.competition.is_detected();
-        self.increase.end_round(queued, ack.app_limited);
+        let rate = self.delivery.estimate().unwrap_or(0.0);
+        self.increase.end_round(queued, ack.app_limited, rate);
         if ack.app_limited {
             self.competition.abandon_test();
         }
@@ -394,7 +395,6 @@ impl Petra {
             self.cubic = CubicGrowth::default();
         }
         if self.window.in_slow_start() {
-            let rate = self.delivery.estimate().unwrap_or(0.0);
             let hidden = self.queue.noise_hides_growth(ack.rtt.min);
             let window = self.window.bytes();
             self.slow_start
