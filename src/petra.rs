@@ -377,8 +377,9 @@ impl Petra {
         let queued = self.queue_may_be_shared() || self.hidden_queue;
         // Where competition is to be tested again, the test follows within a round trip.
         let forgotten = queued && self.competition.is_detected();
-        let rate = self.delivery.estimate().unwrap_or(0.0);
-        self.increase.end_round(queued, ack.app_limited, rate);
+        let rate = self.delivery.estimate();
+        let grown = rate.filter(|_| !self.window.in_slow_start() && !ack.app_limited);
+        self.increase.end_round(queued, ack.app_limited, grown);
         if ack.app_limited {
             self.competition.abandon_test();
         }
@@ -395,6 +396,7 @@ impl Petra {
             self.cubic = CubicGrowth::default();
         }
         if self.window.in_slow_start() {
+            let rate = rate.unwrap_or(0.0);
             let hidden = self.queue.noise_hides_growth(ack.rtt.min);
             let window = self.window.bytes();
             self.slow_start

@@ -224,10 +224,7 @@ impl Path {
         self.last_event
     }
 
-    /// Returns true if a packet sent at this time or later has filled the window. quiche marks
-    /// packets as app-limited that were sent after the application had too little data. Such a
-    /// packet may belong to a flight that then filled the window, which is not app-limited
-    /// (RFC 9002, Section 7.8, <https://www.rfc-editor.org/rfc/rfc9002#section-7.8>).
+    /// Returns true if a packet sent at this time or later has filled the window.
     fn window_full_since(&self, sent: Time) -> bool {
         self.window_full.is_some_and(|full| full >= sent)
     }
@@ -354,6 +351,9 @@ fn on_packets_acked(r: &mut Congestion, event: &PacketsAcked) {
                 || RttEstimator::first(event.now.saturating_duration_since(last)),
                 rtt,
             ),
+            // quiche marks packets that were sent after the application had too little data. Such a
+            // packet may belong to a flight that then filled the window, which is not app-limited
+            // (RFC 9002, Section 7.8, <https://www.rfc-editor.org/rfc/rfc9002#section-7.8>).
             app_limited: app_limited && !path.window_full_since(last_sent),
         };
         path.controller.on_ack(&ack);
