@@ -365,8 +365,8 @@ pub trait Controller: Send + Sync {
     /// The pacing rate in bytes per second. `None` disables pacing.
     fn pacing_rate(&self) -> Option<u64>;
 
-    /// The results of `window`, `ssthresh` and `pacing_rate`, for a transport that applies them after
-    /// each event: one call through a pointer in place of three.
+    /// The results of `window`, `ssthresh` and `pacing_rate`, for a transport that applies them
+    /// after each event: one call through a pointer in place of three.
     fn limits(&self) -> Limits {
         Limits {
             window: self.window(),
