@@ -378,8 +378,8 @@ impl Petra {
         // Where competition is to be tested again, the test follows within a round trip.
         let forgotten = queued && self.competition.is_detected();
         let rate = self.delivery.estimate();
-        let grown = rate.filter(|_| !self.window.in_slow_start() && !ack.app_limited);
-        self.increase.end_round(queued, ack.app_limited, grown);
+        let increased = rate.filter(|_| !self.window.in_slow_start());
+        self.increase.end_round(queued, ack.app_limited, increased);
         if ack.app_limited {
             self.competition.abandon_test();
         }

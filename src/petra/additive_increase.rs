@@ -30,9 +30,10 @@ pub(super) struct AdditiveIncrease {
 
 impl AdditiveIncrease {
     /// Counts a round trip that has ended. `rate` is the delivery rate in bytes per second, if
-    /// this growth has led to it: that of slow start, or of an application that holds back, shows
-    /// nothing.
+    /// congestion avoidance has led to it: that of slow start, or of an application that holds
+    /// back, shows nothing.
     pub(super) fn end_round(&mut self, queued: bool, app_limited: bool, rate: Option<f64>) {
+        let rate = rate.filter(|_| !app_limited);
         let doubles = self.quiet_rounds > MIN_QUIET_ROUNDS;
         if !doubles || rate.is_none() || self.first_rate.is_none() {
             self.first_rate = rate;
@@ -150,10 +151,10 @@ mod tests {
 
     #[test]
     fn a_rate_that_other_growth_led_to_is_not_compared() {
-        for app_limited in [false, true] {
+        for (app_limited, rate) in [(false, None), (true, None), (true, Some(3.0 * RATE))] {
             let mut increase = quiet(12);
             next(&mut increase, 3.0);
-            increase.end_round(false, app_limited, None);
+            increase.end_round(false, app_limited, rate);
             assert_eq!(increase.datagrams(100.0), 12.5);
             assert_eq!(next(&mut increase, 9.0), 12.5, "the first that is known");
             assert_eq!(next(&mut increase, 18.1), 25.0);

@@ -1,3 +1,18 @@
+//! Tests of the whole controller: by concern in the modules, the rest here, with what they share.
+
+mod delay_step;
+mod ecn;
+mod gathered_acks;
+mod in_congestion_avoidance;
+mod in_slow_start;
+mod loss_trial;
+mod on_loss;
+mod on_pto;
+mod on_spurious_loss;
+mod pacing_rate;
+mod shorter_path;
+mod target;
+
 use super::super::events::{
     loss, measured, ms, pto, rtt, sent, settings, spurious, DATAGRAM, INITIAL, MIN_RTT,
 };
@@ -91,19 +106,6 @@ fn reduction(decision: Decision) -> f64 {
         other => panic!("{other:?}"),
     }
 }
-
-mod delay_step;
-mod ecn;
-mod gathered_acks;
-mod in_congestion_avoidance;
-mod in_slow_start;
-mod loss_trial;
-mod on_loss;
-mod on_pto;
-mod on_spurious_loss;
-mod pacing_rate;
-mod shorter_path;
-mod target;
 
 #[test]
 fn persistent_congestion_forgets_the_path() {
